@@ -1,0 +1,21 @@
+# Gives a target of the project its warnings, sanitizers and include root. What is generated does not get it.
+function(redoubt_target target)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_compile_options(
+    ${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+                      -Wold-style-cast -Woverloaded-virtual -fno-omit-frame-pointer)
+  if(REDOUBT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# For the whole tree: the generated protobuf code must be instrumented too.
+add_compile_definitions($<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+if(REDOUBT_SANITIZE)
+  add_compile_options(-fsanitize=${REDOUBT_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${REDOUBT_SANITIZE})
+  if(REDOUBT_SANITIZE MATCHES "thread")
+    # The sanitizer does not model fences; Asio then locks instead.
+    add_compile_definitions(ASIO_DISABLE_FENCED_BLOCK)
+  endif()
+endif()
