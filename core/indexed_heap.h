@@ -1,0 +1,97 @@
+// IndexedHeap: items in order of a key, that can leave or change their key at any time. A four-ary heap that knows where
+// each item is: what goes away goes at once, so deadlines of finished requests never pile up. Not thread-safe.
+//
+// `Position` tells where an item keeps its place: uint32_t& position(Item). It must hold kNowhere while it is absent.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace redoubt {
+
+template <class Item, class Key, class Position>
+class IndexedHeap {
+ public:
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+
+  explicit IndexedHeap(Position position) : position_(position) {}
+
+  bool empty() const { return heap_.empty(); }
+  uint32_t size() const { return static_cast<uint32_t>(heap_.size()); }
+  const Key& top_key() const { return heap_.front().key; }
+  Item top() const { return heap_.front().item; }
+  Item at(uint32_t place) const { return heap_[place].item; }
+  const Key& key_at(uint32_t place) const { return heap_[place].key; }
+
+  // Adds the item, or moves it to its new key.
+  void set(Item item, Key key) {
+    uint32_t& place = position_(item);
+    if (place == kNowhere) {
+      heap_.push_back({key, item});
+      place = size() - 1;
+      up(place);
+    } else {
+      const bool earlier = key < heap_[place].key;
+      heap_[place].key = key;
+      earlier ? up(place) : down(place);
+    }
+  }
+
+  // Removes the item if it is there.
+  void erase(Item item) {
+    uint32_t& position = position_(item);
+    if (position == kNowhere) return;
+    const uint32_t place = position;
+    position = kNowhere;
+    const Node last = heap_.back();
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    const bool earlier = last.key < heap_[place].key;
+    put(place, last);
+    earlier ? up(place) : down(place);
+  }
+
+ private:
+  struct Node {
+    Key key;
+    Item item;
+  };
+  static constexpr uint32_t kArity = 4;
+
+  void put(uint32_t place, const Node& node) {
+    heap_[place] = node;
+    position_(node.item) = place;
+  }
+
+  void up(uint32_t place) {
+    const Node node = heap_[place];
+    while (place > 0) {
+      const uint32_t parent = (place - 1) / kArity;
+      if (!(node.key < heap_[parent].key)) break;
+      put(place, heap_[parent]);
+      place = parent;
+    }
+    put(place, node);
+  }
+
+  void down(uint32_t place) {
+    const Node node = heap_[place];
+    for (;;) {
+      const uint32_t first = place * kArity + 1;
+      if (first >= size()) break;
+      uint32_t least = first;
+      for (uint32_t child = first + 1; child < first + kArity && child < size(); ++child)
+        if (heap_[child].key < heap_[least].key) least = child;
+      if (!(heap_[least].key < node.key)) break;
+      put(place, heap_[least]);
+      place = least;
+    }
+    put(place, node);
+  }
+
+  std::vector<Node> heap_;
+  Position position_;
+};
+
+
+}  // namespace redoubt

@@ -1,0 +1,164 @@
+// One connection; see link.h. Receives and sends with the socket calls themselves: the loop only tells when to.
+#include "net/link.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace redoubt::net {
+
+using wire::CloseReason;
+
+std::string to_text(const asio::ip::tcp::endpoint& endpoint) {
+  const std::string address = endpoint.address().to_string();
+  const std::string port = std::to_string(endpoint.port());
+  return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
+}
+
+Link::Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id)
+    : loop_(loop), socket_(std::move(socket)), user_(user), id_(id), out_(loop.chunks()) {
+  asio::error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.non_blocking(true, ignored);
+  const auto remote = socket_.remote_endpoint(ignored);
+  peer_ = ignored ? "a peer that has left" : to_text(remote);
+}
+
+Link::~Link() { close_socket(); }
+
+void Link::start() { wait_readable(); }
+
+void Link::mark_dirty() {
+  if (dirty_ || waits_writable_) return;
+  dirty_ = true;
+  loop_.wants_flush(weak_from_this());
+}
+
+void Link::wait_readable() {
+  socket_.async_wait(asio::socket_base::wait_read, [self = weak_from_this()](const asio::error_code& error) {
+    const auto link = self.lock();
+    if (error || !link || link->closed_) return;
+    link->on_readable();
+    if (!link->closed_) link->wait_readable();
+  });
+}
+
+void Link::on_readable() {
+  // A large payload is received in place; what follows it, and everything small, into the thread's buffer.
+  const std::span<char> direct = decoder_.direct();
+  std::vector<char>& buffer = loop_.read_buffer();
+  std::array<iovec, 2> pieces;
+  pieces[0] = {direct.data(), direct.size()};
+  pieces[1] = {buffer.data(), buffer.size()};
+  const bool in_place = !direct.empty();
+  const ssize_t received = ::readv(socket_.native_handle(), in_place ? pieces.data() : &pieces[1], in_place ? 2 : 1);
+  if (received < 0) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
+    lose(CloseReason::kNone, std::strerror(errno));
+    return;
+  }
+  if (received == 0) {
+    lose(CloseReason::kNone, goodbye_.empty() ? "closed by the peer" : "closed by the peer: " + goodbye_);
+    return;
+  }
+  size_t rest = static_cast<size_t>(received);
+  if (in_place) {
+    const size_t placed = std::min(rest, direct.size());
+    decoder_.received_direct(placed);
+    rest -= placed;
+  }
+  take_in({buffer.data(), rest});
+}
+
+bool Link::take_in(std::string_view bytes) {
+  decoder_.feed(bytes);
+  for (;;) {
+    wire::Message& message = loop_.inbox();
+    switch (decoder_.next(message)) {
+      case wire::Decoded::kNeedMore: return true;
+      case wire::Decoded::kBad:
+        lose(decoder_.why(), decoder_.bad_text());
+        return false;
+      case wire::Decoded::kMessage: break;
+    }
+    if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+      goodbye_ = std::string(wire::name_of(goodbye->reason)) + ": " + goodbye->text;
+    }
+    user_.on_message(*this, message);
+    if (closed_) return false;
+  }
+}
+
+void Link::flush() {
+  dirty_ = false;
+  while (!closed_ && !out_.empty()) {
+    std::array<iovec, 64> pieces;
+    msghdr header{};
+    header.msg_iov = pieces.data();
+    header.msg_iovlen = out_.gather(pieces);
+    const ssize_t sent = ::sendmsg(socket_.native_handle(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      out_.consume(static_cast<size_t>(sent));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (out_.bytes() > kWriteLimit)
+        lose(CloseReason::kSlow, "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it");
+      else
+        wait_writable();
+      return;
+    }
+    // What the peer sent before it broke may still be read; the read side will see the end.
+    out_.clear();
+    return;
+  }
+}
+
+void Link::wait_writable() {
+  waits_writable_ = true;
+  socket_.async_wait(asio::socket_base::wait_write, [self = weak_from_this()](const asio::error_code& error) {
+    const auto link = self.lock();
+    if (!link || link->closed_) return;
+    link->waits_writable_ = false;
+    if (!error) link->flush();
+  });
+}
+
+void Link::lose(CloseReason reason, std::string text) {
+  if (closed_) return;
+  const auto self = shared_from_this();
+  if (reason != CloseReason::kNone)
+    close(reason, text);
+  else
+    close_socket();
+  user_.on_lost(*this, reason, text);
+}
+
+void Link::close(CloseReason reason, std::string text) {
+  if (closed_) return;
+  text.resize(std::min<size_t>(text.size(), 1024));
+  if (!waits_writable_) {
+    wire::encode(wire::Goodbye{reason, std::move(text)}, out_);
+    flush();
+  }
+  // Unread bytes would turn the close into a reset, and a reset can overtake the goodbye.
+  std::vector<char>& sink = loop_.read_buffer();
+  for (int i = 0; i < 16 && !closed_; ++i)
+    if (::recv(socket_.native_handle(), sink.data(), sink.size(), MSG_DONTWAIT) <= 0) break;
+  close_socket();
+}
+
+void Link::close_socket() {
+  if (closed_) return;
+  closed_ = true;
+  asio::error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_both, ignored);
+  socket_.close(ignored);
+  out_.clear();
+}
+
+}  // namespace redoubt::net

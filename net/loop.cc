@@ -1,0 +1,39 @@
+// The turns of a thread; see loop.h.
+#include "net/loop.h"
+
+#include <asio/executor_work_guard.hpp>
+
+#include "net/link.h"
+
+namespace redoubt::net {
+
+namespace {
+constexpr size_t kReadBuffer = 256 * 1024;
+}
+
+Loop::Loop() : io_(1), read_buffer_(kReadBuffer) {}
+Loop::~Loop() = default;
+
+void Loop::run(const std::function<void()>& turn_end) {
+  const auto work = asio::make_work_guard(io_);
+  while (!io_.stopped()) {
+    now_is_read_ = false;
+    if (io_.run_one() == 0) break;
+    for (int i = 1; i < kHandlersATurn && io_.poll_one() > 0; ++i) {
+    }
+    turn_end();
+    flush();
+  }
+}
+
+void Loop::flush() {
+  // A link that breaks while it is written to may make its owner write to others.
+  while (!dirty_.empty()) {
+    std::swap(dirty_, flushing_);
+    for (const std::weak_ptr<Link>& dirty : flushing_)
+      if (const auto link = dirty.lock()) link->flush();
+    flushing_.clear();
+  }
+}
+
+}  // namespace redoubt::net

@@ -1,0 +1,59 @@
+// Loop: one thread's turns. In a turn everything that is ready is handled, then everything that the turn produced is
+// written: one write a link, whatever the number of messages. Owns the memory that the thread's links share.
+// All calls from the thread that runs it, except stop() and io(), which any thread may use.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/time.h"
+#include "wire/message.h"
+#include "wire/outbox.h"
+
+namespace redoubt::net {
+
+class Link;
+
+class Loop {
+ public:
+  Loop();
+  ~Loop();
+
+  // Runs turns until stop(). `turn_end` is called once in every turn, before the writes.
+  void run(const std::function<void()>& turn_end);
+  void stop() { io_.stop(); }
+
+  asio::io_context& io() { return io_; }
+
+  // The time at which this turn's first handler ran: the one clock reading that all of a turn's decisions share.
+  Time now() {
+    if (!now_is_read_) {
+      now_ = Clock::now();
+      now_is_read_ = true;
+    }
+    return now_;
+  }
+
+  // What the links of this thread share.
+  wire::ChunkPool& chunks() { return chunks_; }
+  std::vector<char>& read_buffer() { return read_buffer_; }
+  wire::Message& inbox() { return inbox_; }
+  void wants_flush(std::weak_ptr<Link> link) { dirty_.push_back(std::move(link)); }
+
+ private:
+  void flush();
+
+  static constexpr int kHandlersATurn = 64;
+
+  asio::io_context io_;
+  Time now_;
+  bool now_is_read_ = false;
+  wire::ChunkPool chunks_;
+  std::vector<char> read_buffer_;
+  wire::Message inbox_;
+  std::vector<std::weak_ptr<Link>> dirty_, flushing_;
+};
+
+}  // namespace redoubt::net

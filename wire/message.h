@@ -1,0 +1,210 @@
+// Every message that travels, as a plain value: what cores and shells see. Generated protobuf types stop at the codec.
+// The field comments that matter stand in proto/; here are the words' meanings. Durations are what is left at the
+// moment the frame is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/payload.h"
+
+namespace redoubt::wire {
+
+// Number of a manager's rule. Two managers can never share one.
+struct Epoch {
+  uint64_t number = 0;
+  uint32_t broker = 0;
+  auto operator<=>(const Epoch&) const = default;
+};
+
+// Names of clients' requests, the same for every copy and every re-send.
+struct RequestId {
+  uint64_t client = 0;  // the client's incarnation
+  uint64_t seq = 0;
+  auto operator<=>(const RequestId&) const = default;
+};
+
+enum class Role : uint8_t { kUnknown, kClient, kReplica, kBroker };
+
+// How a request ended.
+enum class Status : uint8_t { kOk, kFailed, kRefused, kExpired, kCancelled };
+
+// Why a request was not served.
+enum class Refusal : uint8_t {
+  kNone,
+  kQueueFull,     // the manager's queue is at its limit
+  kRate,          // over --admit-rate
+  kNoReplica,     // a service that no replica ever offered
+  kTooLarge,      // payload over the limit
+  kClientLimit,   // too many requests of this client unsettled
+  kInvalid,       // no level, too many levels or copies, a name too long
+  kStopping,      // the broker is shutting down
+  kResultGone,    // a re-send of a request that completed, whose result is no longer held
+};
+
+// What happens to the copies that are no longer needed (ARCHITECTURE.md, disposal).
+enum class Disposal : uint8_t { kNone, kExpire, kOnCompletion, kOnStart };
+
+// How one copy ended at its replica.
+enum class Fate : uint8_t { kOk, kFailed, kExpired, kHaltedQueued, kHaltedRunning };
+
+// Why a link is closed on purpose.
+enum class CloseReason : uint8_t {
+  kNone,
+  kVersion,        // no protocol version in common
+  kCluster,        // another cluster
+  kRole,           // this role has no business here
+  kDuplicateName,  // a link with this identity and a higher generation is open
+  kUnknownMessage,
+  kUnknownField,
+  kMalformed,
+  kOversize,
+  kOutOfOrder,     // a message that has no place here and now
+  kHandshakeTime,
+  kTooManyClients,
+  kSlow,           // our write buffer to this peer is full
+  kSilent,
+  kReplaced,       // a newer link of the same peer has taken over
+  kStopping,
+};
+
+struct Hello {
+  uint32_t version_min = 0, version_max = 0;
+  Role role = Role::kUnknown;
+  std::string name, cluster;
+  uint64_t incarnation = 0;
+  uint64_t link_generation = 0;
+  int64_t sent_us = 0;
+};
+
+struct Welcome {
+  uint32_t version = 0;
+  std::string name;
+  Epoch epoch;
+  uint64_t max_payload = 0;
+  uint64_t heartbeat_us = 0, dead_after_us = 0;
+  int64_t sent_us = 0;
+};
+
+struct Goodbye {
+  CloseReason reason = CloseReason::kNone;
+  std::string text;
+};
+
+struct Dummy {
+  bool answer = false;
+  int64_t sent_us = 0, echo_us = 0;
+};
+
+struct Level {
+  std::string service;
+  uint32_t copies = 1;
+  bool operator==(const Level&) const = default;
+};
+
+struct Request {
+  uint64_t seq = 0;
+  std::vector<Level> levels;
+  uint64_t deadline_us = 0;
+  uint64_t wait_limit_us = 0;  // 0: none
+  Disposal disposal = Disposal::kOnCompletion;
+  bool resend = false;
+  Payload payload;
+};
+
+struct Submit {
+  uint64_t low_water = 0;
+  int64_t sent_us = 0;
+  std::vector<Request> requests;
+};
+
+struct Cancel {
+  uint64_t low_water = 0;
+  std::vector<uint64_t> seqs;
+};
+
+struct Acknowledge {
+  uint64_t low_water = 0;
+};
+
+struct LevelReport {
+  std::string service, replica;
+  uint32_t copies = 0;
+  uint64_t wait_us = 0, service_us = 0;
+};
+
+struct Reply {
+  uint64_t seq = 0;
+  Status status = Status::kOk;
+  Refusal reason = Refusal::kNone;
+  std::string text;
+  uint32_t level = 0;
+  bool running = false;
+  uint64_t wait_us = 0;
+  std::vector<LevelReport> levels;
+  Payload payload;
+};
+
+struct Register {
+  std::vector<std::string> services;
+  uint32_t workers = 1;
+  uint32_t queue_limit = 0;
+};
+
+struct Copy {
+  uint64_t copy = 0;
+  Epoch epoch;
+  uint32_t service = 0;
+  uint32_t level = 0;
+  RequestId request;
+  uint32_t attempt = 0;
+  uint64_t deadline_us = 0;
+  uint64_t wait_us = 0;
+  bool limits_wait = false;
+  bool tell_start = false;
+  int64_t sent_us = 0;
+  Payload payload;
+};
+
+struct Halt {
+  std::vector<uint64_t> copies;
+};
+
+struct Load {
+  uint32_t queued = 0, running = 0;
+};
+
+struct Started {
+  uint64_t copy = 0;
+  Epoch epoch;
+  Load load;
+};
+
+struct Done {
+  uint64_t copy = 0;
+  Epoch epoch;
+  uint32_t level = 0;
+  Fate fate = Fate::kOk;
+  std::string text;
+  uint64_t wait_ns = 0, service_ns = 0;
+  bool started_expired = false;
+  Load load;
+  Payload payload;
+};
+
+using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge, Reply,
+                             Register, Copy, Halt, Started, Done>;
+
+// The words for people, logs, metrics and JSON: `queue_full`, `halted_running`, …
+const char* name_of(Role role);
+const char* name_of(Status status);
+const char* name_of(Refusal reason);
+const char* name_of(Disposal disposal);
+const char* name_of(Fate fate);
+const char* name_of(CloseReason reason);
+// The message's kind: `hello`, `copy`, …
+const char* name_of(const Message& message);
+
+}  // namespace redoubt::wire

@@ -1,0 +1,44 @@
+// The words for the enumerations of message.h. They appear in logs, metrics and JSON: a contract, add but never change.
+#include <array>
+
+#include "core/check.h"
+#include "wire/message.h"
+
+namespace redoubt::wire {
+namespace {
+
+template <class Enum, size_t N>
+const char* pick(const std::array<const char*, N>& names, Enum value) {
+  const auto index = static_cast<size_t>(value);
+  CHECK(index < N);
+  return names[index];
+}
+
+constexpr std::array kRoles{"unknown", "client", "replica", "broker"};
+constexpr std::array kStatuses{"ok", "failed", "refused", "expired", "cancelled"};
+constexpr std::array kRefusals{"none",    "queue_full", "rate",         "no_replica", "too_large", "client_limit",
+                               "invalid", "stopping",   "result_gone"};
+constexpr std::array kDisposals{"none", "expire", "on-completion", "on-start"};
+constexpr std::array kFates{"ok", "failed", "expired", "halted_queued", "halted_running"};
+constexpr std::array kCloseReasons{"none",          "version",       "cluster",          "role",
+                                   "duplicate",     "unknown_message", "unknown_field",  "malformed",
+                                   "oversize",      "out_of_order",  "handshake_time",   "too_many_clients",
+                                   "slow",          "silent",        "replaced",         "stopping"};
+constexpr std::array kMessages{"nothing", "hello",       "welcome", "goodbye",  "dummy", "submit", "cancel",
+                               "acknowledge", "reply",   "register", "copy",    "halt",  "started", "done"};
+static_assert(kMessages.size() == std::variant_size_v<Message>);
+static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kResultGone) + 1);
+static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kStopping) + 1);
+static_assert(kFates.size() == static_cast<size_t>(Fate::kHaltedRunning) + 1);
+
+}  // namespace
+
+const char* name_of(Role role) { return pick(kRoles, role); }
+const char* name_of(Status status) { return pick(kStatuses, status); }
+const char* name_of(Refusal reason) { return pick(kRefusals, reason); }
+const char* name_of(Disposal disposal) { return pick(kDisposals, disposal); }
+const char* name_of(Fate fate) { return pick(kFates, fate); }
+const char* name_of(CloseReason reason) { return pick(kCloseReasons, reason); }
+const char* name_of(const Message& message) { return kMessages[message.index()]; }
+
+}  // namespace redoubt::wire
