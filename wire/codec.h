@@ -28,6 +28,9 @@ void encode(const Copy& message, Outbox& out);
 void encode(const Halt& message, Outbox& out);
 void encode(const Started& message, Outbox& out);
 void encode(const Done& message, Outbox& out);
+void encode(const Leaving& message, Outbox& out);
+void encode(const StatusQuery& message, Outbox& out);
+void encode(const StatusReply& message, Outbox& out);
 void encode(const Message& message, Outbox& out);
 
 enum class Decoded : uint8_t {

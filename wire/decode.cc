@@ -214,6 +214,11 @@ Fault get(const proto::Done& from, Done& to) {
   return kFine;
 }
 
+template <class From, class To>
+Fault empty(const From& from, To&) {
+  return knows(from) ? kFine : kUnknown;
+}
+
 Fault get(const proto::Envelope& from, Message& out) {
   if (!knows(from)) return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
   switch (from.message_case()) {
@@ -230,13 +235,17 @@ Fault get(const proto::Envelope& from, Message& out) {
     case proto::Envelope::kHalt: return get(from.halt(), reuse<Halt>(out));
     case proto::Envelope::kStarted: return get(from.started(), reuse<Started>(out));
     case proto::Envelope::kDone: return get(from.done(), reuse<Done>(out));
+    case proto::Envelope::kLeaving: return empty(from.leaving(), reuse<Leaving>(out));
+    case proto::Envelope::kStatusQuery: return empty(from.status_query(), reuse<StatusQuery>(out));
+    case proto::Envelope::kStatusReply: return empty(from.status_reply(), reuse<StatusReply>(out));
     case proto::Envelope::MESSAGE_NOT_SET: break;
   }
   return {CloseReason::kUnknownMessage, "a frame without a message"};
 }
 
 bool carries_payload(const proto::Envelope& envelope) {
-  return envelope.has_submit() || envelope.has_reply() || envelope.has_copy() || envelope.has_done();
+  return envelope.has_submit() || envelope.has_reply() || envelope.has_copy() || envelope.has_done() ||
+         envelope.has_status_reply();
 }
 
 // A batch's shares of the frame's payload must add up to it.
@@ -356,6 +365,8 @@ Decoded Decoder::finish(Message& out) {
     reply->payload = std::move(payload_);
   } else if (Done* done = std::get_if<Done>(&out)) {
     done->payload = std::move(payload_);
+  } else if (StatusReply* status = std::get_if<StatusReply>(&out)) {
+    status->payload = std::move(payload_);
   }
   return Decoded::kMessage;
 }

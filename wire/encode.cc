@@ -223,6 +223,24 @@ void encode(const Done& message, Outbox& out) {
   write_frame(scratch.envelope(), message.payload, out);
 }
 
+void encode(const Leaving&, Outbox& out) {
+  Scratch scratch;
+  scratch.envelope().mutable_leaving();
+  write_frame(scratch.envelope(), out);
+}
+
+void encode(const StatusQuery&, Outbox& out) {
+  Scratch scratch;
+  scratch.envelope().mutable_status_query();
+  write_frame(scratch.envelope(), out);
+}
+
+void encode(const StatusReply& message, Outbox& out) {
+  Scratch scratch;
+  scratch.envelope().mutable_status_reply();
+  write_frame(scratch.envelope(), message.payload, out);
+}
+
 void encode(const Message& message, Outbox& out) {
   std::visit(
       [&](const auto& one) {

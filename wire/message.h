@@ -194,8 +194,17 @@ struct Done {
   Payload payload;
 };
 
+// A stopping replica: finishes what runs, gives back what is queued, wants no more.
+struct Leaving {};
+
+struct StatusQuery {};
+
+struct StatusReply {
+  Payload payload;  // JSON
+};
+
 using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge, Reply,
-                             Register, Copy, Halt, Started, Done>;
+                             Register, Copy, Halt, Started, Done, Leaving, StatusQuery, StatusReply>;
 
 // The words for people, logs, metrics and JSON: `queue_full`, `halted_running`, …
 const char* name_of(Role role);

@@ -25,7 +25,7 @@ constexpr std::array kCloseReasons{"none",          "version",       "cluster", 
                                    "oversize",      "out_of_order",  "handshake_time",   "too_many_clients",
                                    "slow",          "silent",        "replaced",         "stopping"};
 constexpr std::array kMessages{"nothing", "hello",       "welcome", "goodbye",  "dummy", "submit", "cancel",
-                               "acknowledge", "reply",   "register", "copy",    "halt",  "started", "done"};
+                               "acknowledge", "reply",   "register", "copy",    "halt",  "started", "done", "leaving", "status_query", "status_reply"};
 static_assert(kMessages.size() == std::variant_size_v<Message>);
 static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kResultGone) + 1);
 static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kStopping) + 1);

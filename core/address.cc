@@ -1,5 +1,5 @@
 // Sizes and addresses from and to text.
-#include "options/units.h"
+#include "core/address.h"
 
 #include <array>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Sizes and addresses as text, and what their errors say.
-#include "options/units.h"
+#include "core/address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
