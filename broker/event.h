@@ -1,5 +1,6 @@
-// All that can happen to a broker. An event is a view of what just arrived: messages are referred to, and their
-// payloads and strings may be moved out of by the step. The end of time's passing is no event but Broker::step's `now`.
+// All that can happen to a broker. An event is a view of what just arrived: messages are referred to, and
+// their payloads and strings may be moved out of by the step. The end of time's passing is no event but
+// Broker::step's `now`.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,7 @@ struct LinkLost {
 // Time has passed: do what is due.
 struct Tick {};
 
-using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived, CopyStarted,
-                           CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
+using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived,
+                           CopyStarted, CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
 
 }  // namespace redoubt::broker

@@ -1,9 +1,10 @@
-// What a manager knows: clients, their requests, the copies that run, the replicas and services, and the indexes that
-// find each in constant or logarithmic time. Data and the operations that keep the indexes true; decisions are in
-// flow/, faults/ and plan/.
+// What a manager knows: clients, their requests, the copies that run, the replicas and services, and the
+// indexes that find each in constant or logarithmic time. Data and the operations that keep the indexes true;
+// decisions are in flow/, faults/ and plan/.
 //
-// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is *outstanding* at its
-// replica until the replica says how it ended or is lost, also when nobody wants it any more.
+// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is
+// *outstanding* at its replica until the replica says how it ended or is lost, also when nobody wants it any
+// more.
 #pragma once
 
 #include <deque>
@@ -61,10 +62,10 @@ struct Request {
   uint32_t attempts = 0;    // executions at this level that failed or were lost
   uint32_t dispatched = 0;  // copies sent at this level
   Phase phase = Phase::kQueued;
-  bool started = false;            // disposal on-start: a copy of this level runs
-  std::vector<CopyId> copies;      // outstanding copies of this level that may still win
-  std::vector<ReplicaId> failed;   // replicas that failed it at this level
-  std::string failure;             // the last failure's text
+  bool started = false;           // disposal on-start: a copy of this level runs
+  std::vector<CopyId> copies;     // outstanding copies of this level that may still win
+  std::vector<ReplicaId> failed;  // replicas that failed it at this level
+  std::string failure;            // the last failure's text
   std::vector<wire::LevelReport> reports;
 
   // While queued.
@@ -125,7 +126,9 @@ struct Member {
 };
 struct MemberPlace {
   Slab<Replica>* replicas;
-  uint32_t& operator()(Member member) const { return (*replicas)[member.replica].memberships[member.index].place; }
+  uint32_t& operator()(Member member) const {
+    return (*replicas)[member.replica].memberships[member.index].place;
+  }
 };
 // Least loaded first, then the one that was picked longest ago.
 struct LoadKey {
@@ -137,8 +140,8 @@ struct Service {
   explicit Service(MemberPlace place) : free(place) {}
 
   std::string name;
-  uint32_t replicas = 0;                              // that offer it now
-  IndexedHeap<Member, LoadKey, MemberPlace> free;     // those that take copies
+  uint32_t replicas = 0;                           // that offer it now
+  IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
   Histogram wait_us, service_us;

@@ -110,14 +110,16 @@ Fault get(const proto::Submit& from, Submit& to) {
   to.sent_us = from.sent_us();
   to.requests.resize(static_cast<size_t>(from.requests_size()));
   for (int i = 0; i < from.requests_size(); ++i)
-    if (const Fault fault = get(from.requests(i), to.requests[static_cast<size_t>(i)]); fault.reason != CloseReason::kNone)
+    if (const Fault fault = get(from.requests(i), to.requests[static_cast<size_t>(i)]);
+        fault.reason != CloseReason::kNone)
       return fault;
   return kFine;
 }
 
 Fault get(const proto::Cancel& from, Cancel& to) {
   if (!knows(from)) return kUnknown;
-  if (from.seqs_size() > static_cast<int>(kMaxBatch)) return {CloseReason::kOversize, "too many ids in one message"};
+  if (from.seqs_size() > static_cast<int>(kMaxBatch))
+    return {CloseReason::kOversize, "too many ids in one message"};
   to.low_water = from.low_water();
   to.seqs.assign(from.seqs().begin(), from.seqs().end());
   return kFine;
@@ -131,7 +133,8 @@ Fault get(const proto::Acknowledge& from, Acknowledge& to) {
 
 Fault get(const proto::Reply& from, Reply& to) {
   if (!knows(from)) return kUnknown;
-  if (!to_enum(from.status(), Status::kCancelled, to.status) || !to_enum(from.reason(), Refusal::kResultGone, to.reason))
+  if (!to_enum(from.status(), Status::kCancelled, to.status) ||
+      !to_enum(from.reason(), Refusal::kResultGone, to.reason))
     return {CloseReason::kMalformed, "an unknown status or reason"};
   to.seq = from.seq();
   to.text = from.text();
@@ -201,7 +204,8 @@ Fault get(const proto::Started& from, Started& to) {
 
 Fault get(const proto::Done& from, Done& to) {
   if (!knows(from, from.epoch(), from.load())) return kUnknown;
-  if (!to_enum(from.fate(), Fate::kHaltedRunning, to.fate)) return {CloseReason::kMalformed, "an unknown fate"};
+  if (!to_enum(from.fate(), Fate::kHaltedRunning, to.fate))
+    return {CloseReason::kMalformed, "an unknown fate"};
   if (from.text().size() > kMaxTextBytes) return {CloseReason::kOversize, "a text over the limit"};
   to.copy = from.copy();
   to.epoch = get(from.epoch());
@@ -222,23 +226,40 @@ Fault empty(const From& from, To&) {
 Fault get(const proto::Envelope& from, Message& out) {
   if (!knows(from)) return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
   switch (from.message_case()) {
-    case proto::Envelope::kHello: return get(from.hello(), reuse<Hello>(out));
-    case proto::Envelope::kWelcome: return get(from.welcome(), reuse<Welcome>(out));
-    case proto::Envelope::kGoodbye: return get(from.goodbye(), reuse<Goodbye>(out));
-    case proto::Envelope::kDummy: return get(from.dummy(), reuse<Dummy>(out));
-    case proto::Envelope::kSubmit: return get(from.submit(), reuse<Submit>(out));
-    case proto::Envelope::kCancel: return get(from.cancel(), reuse<Cancel>(out));
-    case proto::Envelope::kAcknowledge: return get(from.acknowledge(), reuse<Acknowledge>(out));
-    case proto::Envelope::kReply: return get(from.reply(), reuse<Reply>(out));
-    case proto::Envelope::kRegister: return get(from.register_(), reuse<Register>(out));
-    case proto::Envelope::kCopy: return get(from.copy(), reuse<Copy>(out));
-    case proto::Envelope::kHalt: return get(from.halt(), reuse<Halt>(out));
-    case proto::Envelope::kStarted: return get(from.started(), reuse<Started>(out));
-    case proto::Envelope::kDone: return get(from.done(), reuse<Done>(out));
-    case proto::Envelope::kLeaving: return empty(from.leaving(), reuse<Leaving>(out));
-    case proto::Envelope::kStatusQuery: return empty(from.status_query(), reuse<StatusQuery>(out));
-    case proto::Envelope::kStatusReply: return empty(from.status_reply(), reuse<StatusReply>(out));
-    case proto::Envelope::MESSAGE_NOT_SET: break;
+    case proto::Envelope::kHello:
+      return get(from.hello(), reuse<Hello>(out));
+    case proto::Envelope::kWelcome:
+      return get(from.welcome(), reuse<Welcome>(out));
+    case proto::Envelope::kGoodbye:
+      return get(from.goodbye(), reuse<Goodbye>(out));
+    case proto::Envelope::kDummy:
+      return get(from.dummy(), reuse<Dummy>(out));
+    case proto::Envelope::kSubmit:
+      return get(from.submit(), reuse<Submit>(out));
+    case proto::Envelope::kCancel:
+      return get(from.cancel(), reuse<Cancel>(out));
+    case proto::Envelope::kAcknowledge:
+      return get(from.acknowledge(), reuse<Acknowledge>(out));
+    case proto::Envelope::kReply:
+      return get(from.reply(), reuse<Reply>(out));
+    case proto::Envelope::kRegister:
+      return get(from.register_(), reuse<Register>(out));
+    case proto::Envelope::kCopy:
+      return get(from.copy(), reuse<Copy>(out));
+    case proto::Envelope::kHalt:
+      return get(from.halt(), reuse<Halt>(out));
+    case proto::Envelope::kStarted:
+      return get(from.started(), reuse<Started>(out));
+    case proto::Envelope::kDone:
+      return get(from.done(), reuse<Done>(out));
+    case proto::Envelope::kLeaving:
+      return empty(from.leaving(), reuse<Leaving>(out));
+    case proto::Envelope::kStatusQuery:
+      return empty(from.status_query(), reuse<StatusQuery>(out));
+    case proto::Envelope::kStatusReply:
+      return empty(from.status_reply(), reuse<StatusReply>(out));
+    case proto::Envelope::MESSAGE_NOT_SET:
+      break;
   }
   return {CloseReason::kUnknownMessage, "a frame without a message"};
 }
@@ -302,12 +323,12 @@ Decoded Decoder::next(Message& out) {
   std::memcpy(&payload_size, head + 4, 4);
   payload_size_ = payload_size;
   if (envelope_size_ > max_envelope_)
-    return fail(CloseReason::kOversize, "an envelope of " + std::to_string(envelope_size_) + " bytes, the limit is " +
-                                            std::to_string(max_envelope_));
+    return fail(CloseReason::kOversize, "an envelope of " + std::to_string(envelope_size_) +
+                                            " bytes, the limit is " + std::to_string(max_envelope_));
   const uint64_t hard_limit = max_payload_ == 0 ? 0 : kMaxMaxPayload;
   if (payload_size_ > hard_limit)
-    return fail(CloseReason::kOversize, "a payload of " + std::to_string(payload_size_) + " bytes, the limit is " +
-                                            std::to_string(max_payload_));
+    return fail(CloseReason::kOversize, "a payload of " + std::to_string(payload_size_) +
+                                            " bytes, the limit is " + std::to_string(max_payload_));
 
   const size_t whole = kFrameHead + envelope_size_;
   if (!gather(whole)) return Decoded::kNeedMore;
@@ -328,14 +349,16 @@ Decoded Decoder::parse(std::string_view envelope, Message& out) {
     return fail(CloseReason::kMalformed, "an envelope that is no protobuf");
   const bool complete = input_.size() >= payload_size_;
   Message& to = complete ? out : waiting_;
-  if (const Fault fault = get(parsed, to); fault.reason != CloseReason::kNone) return fail(fault.reason, fault.text);
+  if (const Fault fault = get(parsed, to); fault.reason != CloseReason::kNone)
+    return fail(fault.reason, fault.text);
   if (payload_size_ > 0 && !carries_payload(parsed))
     return fail(CloseReason::kMalformed, "a payload behind a message that has none");
   if (parsed.has_submit()) {
     if (!shares_add_up(parsed.submit(), payload_size_))
       return fail(CloseReason::kMalformed, "payload sizes that do not add up to the payload");
     shares_.clear();
-    for (const proto::Request& request : parsed.submit().requests()) shares_.push_back(request.payload_size());
+    for (const proto::Request& request : parsed.submit().requests())
+      shares_.push_back(request.payload_size());
   }
   skipped_ = payload_size_ > max_payload_;
   payload_ = skipped_ ? Payload() : Payload::uninitialised(payload_size_);

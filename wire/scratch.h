@@ -1,5 +1,5 @@
-// Scratch: one protobuf envelope on an arena that every frame of this thread uses again. Private to the codec. At most
-// one Scratch of a thread is alive at a time.
+// Scratch: one protobuf envelope on an arena that every frame of this thread uses again. Private to the
+// codec. At most one Scratch of a thread is alive at a time.
 #pragma once
 
 #include "frame.pb.h"
