@@ -13,7 +13,8 @@ namespace redoubt {
 template <class T>
 class SeqWindow {
  public:
-  explicit SeqWindow(uint64_t begin = 1) : begin_(begin), end_(begin) {}
+  SeqWindow() = default;
+  explicit SeqWindow(uint64_t begin) : begin_(begin), end_(begin) {}
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
@@ -56,7 +57,7 @@ class SeqWindow {
   }
 
   std::vector<T> entries_;  // a power of two
-  uint64_t begin_, end_;
+  uint64_t begin_ = 1, end_ = 1;
 };
 
 }  // namespace redoubt
