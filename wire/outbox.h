@@ -34,9 +34,10 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Room for `size` bytes in one piece, already counted as written; the caller fills it before it does
+  // Room for `most` bytes in one piece. The caller fills it and tells commit() how many it used, before
   // anything else.
-  char* append(size_t size);
+  char* reserve(size_t most);
+  void commit(size_t size);
   // The payload's bytes follow: copied when they are few (cheaper than a segment of their own), else by
   // reference.
   void append(const Payload& payload);
@@ -56,7 +57,7 @@ class Outbox {
     size_t size = 0;
     std::unique_ptr<char[]> chunk;  // this or
     Payload shared;                 // this owns the bytes
-    size_t room = 0;                // free bytes behind the end of a chunk's
+    size_t room = 0;                // free bytes behind the end
   };
   static constexpr size_t kCopyBelow = 4096;
 
