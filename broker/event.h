@@ -11,7 +11,8 @@
 
 namespace redoubt::broker {
 
-// One link, never used again. The shell gives them out.
+// One link, never used again. The shell gives them out: the low half is a small number that is used again
+// once the link is gone, the high half tells its uses apart.
 enum class LinkId : uint64_t {};
 inline constexpr LinkId kNoLink{0};
 

@@ -106,14 +106,4 @@ void State::index_replica(ReplicaId id) {
   }
 }
 
-ReplicaId State::replica_of(LinkId link) const {
-  const auto found = peers.find(link);
-  return found == peers.end() ? ReplicaId{} : found->second.replica;
-}
-
-ClientId State::client_of(LinkId link) const {
-  const auto found = peers.find(link);
-  return found == peers.end() ? ClientId{} : found->second.client;
-}
-
 }  // namespace redoubt::broker

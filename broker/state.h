@@ -176,6 +176,33 @@ struct Peer {
   ReplicaId replica;
 };
 
+// Peers by link, found by counting: every frame asks.
+class Peers {
+ public:
+  void set(LinkId link, Peer peer) {
+    const size_t at = place_of(link);
+    if (at >= entries_.size()) entries_.resize(at + 1);
+    entries_[at] = {link, peer};
+  }
+  Peer get(LinkId link) const {
+    const size_t at = place_of(link);
+    return at < entries_.size() && entries_[at].link == link ? entries_[at].peer : Peer{};
+  }
+  void erase(LinkId link) {
+    const size_t at = place_of(link);
+    if (at < entries_.size() && entries_[at].link == link) entries_[at] = {};
+  }
+
+ private:
+  struct Entry {
+    LinkId link = kNoLink;
+    Peer peer;
+  };
+  static size_t place_of(LinkId link) { return static_cast<uint32_t>(link); }
+
+  std::vector<Entry> entries_;
+};
+
 struct DeadlinePlace {
   Slab<Request>* requests;
   uint32_t& operator()(RequestHandle request) const { return (*requests)[request].deadline_place; }
@@ -203,7 +230,7 @@ struct State {
   std::deque<Service> services;
   std::unordered_map<std::string, ServiceId> service_ids;
   std::unordered_map<uint64_t, ClientId> client_ids;  // by incarnation
-  std::unordered_map<LinkId, Peer> peers;
+  Peers peers;
   std::deque<ClientId> lingering;  // in order of lingers_until
 
   IndexedHeap<RequestHandle, Time, DeadlinePlace> deadlines;
@@ -233,8 +260,8 @@ struct State {
   // Brings the replica's places among the free ones up to date with its load.
   void index_replica(ReplicaId id);
 
-  ReplicaId replica_of(LinkId link) const;
-  ClientId client_of(LinkId link) const;
+  ReplicaId replica_of(LinkId link) const { return peers.get(link).replica; }
+  ClientId client_of(LinkId link) const { return peers.get(link).client; }
 };
 
 }  // namespace redoubt::broker

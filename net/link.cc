@@ -78,7 +78,7 @@ void Link::on_readable() {
 bool Link::take_in(std::string_view bytes) {
   decoder_.feed(bytes);
   for (;;) {
-    wire::Message& message = loop_.inbox();
+    wire::Message& message = inbox_;
     switch (decoder_.next(message)) {
       case wire::Decoded::kNeedMore:
         return true;
@@ -93,6 +93,9 @@ bool Link::take_in(std::string_view bytes) {
     }
     user_.on_message(*this, message);
     if (closed_) return false;
+    // A large batch is rare, and its memory would stay with an idle link.
+    if (const auto* submit = std::get_if<wire::Submit>(&message); submit && submit->requests.capacity() > 16)
+      message = std::monostate{};
   }
 }
 

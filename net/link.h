@@ -75,6 +75,8 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string peer_;
   wire::Decoder decoder_;
   wire::Outbox out_;
+  // The message being read: a link mostly carries one kind, whose memory is used again.
+  wire::Message inbox_;
   std::string goodbye_;  // the peer's last words
   bool dirty_ = false;
   bool waits_writable_ = false;

@@ -40,7 +40,6 @@ class Loop {
   // What the links of this thread share.
   wire::ChunkPool& chunks() { return chunks_; }
   std::vector<char>& read_buffer() { return read_buffer_; }
-  wire::Message& inbox() { return inbox_; }
   void wants_flush(std::weak_ptr<Link> link) { dirty_.push_back(std::move(link)); }
 
  private:
@@ -53,7 +52,6 @@ class Loop {
   bool now_is_read_ = false;
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
-  wire::Message inbox_;
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;
 };
 

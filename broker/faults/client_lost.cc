@@ -58,7 +58,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
     client.transit = Transit{};
     client.transit.excess(turn.now, hello.sent_us);
     client.lingers_until = kNever;
-    state.peers[link].client = known->second;
+    state.peers.set(link, {.client = known->second, .replica = {}});
     return;
   }
   if (state.clients.size() >= kMaxSessions) {
@@ -77,7 +77,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
   client.generation = hello.link_generation;
   client.transit.excess(turn.now, hello.sent_us);
   state.client_ids[hello.incarnation] = id;
-  state.peers[link].client = id;
+  state.peers.set(link, {.client = id, .replica = {}});
   turn.effects.emplace_back(Note{Note::Kind::kClientJoined, client.name, {}});
 }
 

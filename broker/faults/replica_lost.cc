@@ -85,7 +85,7 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
                                                        : std::min(2 * replica.workers, most);
   replica.last_heard = replica.last_sent = turn.now;
   replica.heard_sent_us = event.hello.sent_us;
-  state.peers[event.link].replica = id;
+  state.peers.set(event.link, {.client = {}, .replica = id});
   for (const Membership& membership : replica.memberships) ++state.services[membership.service].replicas;
   state.index_replica(id);
   state.heartbeats.set(id, later(turn.now, state.settings.heartbeat));
