@@ -99,6 +99,7 @@ Fault get(const proto::Request& from, Request& to) {
   to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
   to.wait_limit_us = std::min(from.wait_limit_us(), kMaxBudgetUs);
   to.resend = from.resend();
+  to.payload = {};  // of the message whose memory this is
   return kFine;
 }
 

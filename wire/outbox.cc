@@ -1,7 +1,9 @@
 // The write side of a link's memory; see outbox.h.
 #include "wire/outbox.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 
@@ -20,24 +22,35 @@ void ChunkPool::give_back(std::unique_ptr<char[]> chunk) {
 
 char* Outbox::append(size_t size) {
   bytes_ += size;
-  if (front_ < segments_.size() && segments_.back().room >= size) {
-    Segment& last = segments_.back();
-    char* at = last.begin + last.size;
-    last.size += size;
-    last.room -= size;
-    return at;
-  }
-  Segment& segment = segments_.emplace_back();
+  if (front_ == segments_.size() || segments_.back().room < size) return append_segment(size);
+  Segment& last = segments_.back();
+  char* at = last.begin + last.size;
+  last.size += size;
+  last.room -= size;
+  return at;
+}
+
+char* Outbox::append_segment(size_t size) {
+  Segment segment;
   segment.size = size;
   if (size > ChunkPool::kChunk) {
     segment.shared = Payload::uninitialised(size);
     segment.begin = segment.shared.writable();
   } else {
-    segment.chunk = pool_.take();
-    segment.begin = segment.chunk.get();
-    segment.room = ChunkPool::kChunk - size;
+    if (open_ >= front_ && open_ < segments_.size() && segments_[open_].room >= size) {
+      // Behind a payload: the chunk before it has room left.
+      Segment& before = segments_[open_];
+      segment.chunk = std::move(before.chunk);
+      segment.begin = before.begin + before.size;
+      segment.room = std::exchange(before.room, 0) - size;
+    } else {
+      segment.chunk = pool_.take();
+      segment.begin = segment.chunk.get();
+      segment.room = ChunkPool::kChunk - size;
+    }
+    open_ = segments_.size();
   }
-  return segment.begin;
+  return segments_.emplace_back(std::move(segment)).begin;
 }
 
 void Outbox::append(const Payload& payload) {
@@ -83,13 +96,14 @@ void Outbox::drop_front() {
     // A link that never drains would otherwise keep every segment it ever had.
     if (front_ >= 64 && front_ * 2 >= segments_.size()) {
       segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(front_));
+      open_ -= std::min(open_, front_);
       front_ = 0;
     }
     return;
   }
   segments_.clear();
   if (segments_.capacity() > 16) segments_.shrink_to_fit();
-  front_ = 0;
+  front_ = open_ = 0;
 }
 
 void Outbox::clear() {
