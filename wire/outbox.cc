@@ -1,7 +1,9 @@
 // The write side of a link's memory; see outbox.h.
 #include "wire/outbox.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 
@@ -19,19 +21,31 @@ void ChunkPool::give_back(std::unique_ptr<char[]> chunk) {
 }
 
 char* Outbox::reserve(size_t most) {
-  if (front_ == segments_.size() || segments_.back().room < most) {
-    Segment& segment = segments_.emplace_back();
-    if (most > ChunkPool::kChunk) {
-      segment.shared = Payload::uninitialised(most);
-      segment.begin = segment.shared.writable();
-      segment.room = most;
-    } else {
-      segment.chunk = pool_.take();
-      segment.begin = segment.chunk.get();
-      segment.room = ChunkPool::kChunk;
-    }
-  }
+  if (front_ == segments_.size() || segments_.back().room < most) segments_.push_back(room_for(most));
   return segments_.back().begin + segments_.back().size;
+}
+
+Outbox::Segment Outbox::room_for(size_t most) {
+  Segment segment;
+  if (most > ChunkPool::kChunk) {
+    segment.shared = Payload::uninitialised(most);
+    segment.begin = segment.shared.writable();
+    segment.room = most;
+    return segment;
+  }
+  if (open_ >= front_ && open_ < segments_.size() && segments_[open_].room >= most) {
+    // Behind a payload: the chunk before it has room left.
+    Segment& before = segments_[open_];
+    segment.chunk = std::move(before.chunk);
+    segment.begin = before.begin + before.size;
+    segment.room = std::exchange(before.room, 0);
+  } else {
+    segment.chunk = pool_.take();
+    segment.begin = segment.chunk.get();
+    segment.room = ChunkPool::kChunk;
+  }
+  open_ = segments_.size();
+  return segment;
 }
 
 void Outbox::commit(size_t size) {
@@ -86,13 +100,14 @@ void Outbox::drop_front() {
     // A link that never drains would otherwise keep every segment it ever had.
     if (front_ >= 64 && front_ * 2 >= segments_.size()) {
       segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(front_));
+      open_ -= std::min(open_, front_);
       front_ = 0;
     }
     return;
   }
   segments_.clear();
   if (segments_.capacity() > 16) segments_.shrink_to_fit();
-  front_ = 0;
+  front_ = open_ = 0;
 }
 
 void Outbox::clear() {

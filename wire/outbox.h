@@ -52,20 +52,24 @@ class Outbox {
   void clear();
 
  private:
+  // Its bytes are part of a payload or of a chunk. A chunk belongs to the last segment in it: those before it
+  // are written earlier.
   struct Segment {
     char* begin = nullptr;
     size_t size = 0;
-    std::unique_ptr<char[]> chunk;  // this or
-    Payload shared;                 // this owns the bytes
-    size_t room = 0;                // free bytes behind the end
+    Payload shared;
+    std::unique_ptr<char[]> chunk;
+    size_t room = 0;  // free bytes behind the end
   };
   static constexpr size_t kCopyBelow = 4096;
 
+  Segment room_for(size_t most);
   void drop_front();
 
   ChunkPool& pool_;
   std::vector<Segment> segments_;
   size_t front_ = 0;
+  size_t open_ = 0;  // the last segment in a chunk, if it is still there
   size_t bytes_ = 0;
 };
 
