@@ -7,6 +7,7 @@
 #include <random>
 
 #include "options/daemon.h"
+#include "replica/child.h"
 #include "replica/flags.h"
 #include "replica/handler.h"
 #include "replica/shell.h"
@@ -44,6 +45,7 @@ void listen_to_signals(Shell& shell, asio::signal_set& signals, bool first) {
     if (error) return;
     if (!first) {
       spdlog::warn("signal {} again: stopping at once", signal);
+      kill_all_children();
       std::_Exit(128 + signal);
     }
     spdlog::info("signal {}: finishing what runs, then stopping", signal);
