@@ -1,6 +1,7 @@
 // What runs copies: the workers' threads, builtin services, and real commands.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -57,9 +58,17 @@ bool eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-std::string scratch_file(const std::string& name) {
-  return testing::TempDir() + "redoubt-" + name + "-" + std::to_string(::getpid());
-}
+// The path of a file of this test's own, which goes with it.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const std::string& name)
+      : path_(testing::TempDir() + "redoubt-" + name + "-" + std::to_string(::getpid())) {}
+  ~ScratchFile() { ::unlink(path_.c_str()); }
+  operator const std::string&() const { return path_; }  // NOLINT: meant to convert
+
+ private:
+  std::string path_;
+};
 
 std::string content(const std::string& path) {
   std::ifstream file(path);
@@ -142,7 +151,8 @@ TEST_F(ExecTest, ACommandNeedNotReadItsInput) {
 }
 
 TEST_F(ExecTest, WhatACommandLeavesBehindNeitherDelaysItsResultNorLives) {
-  const std::string file = scratch_file("left");
+  const ScratchFile scratch("left");
+  const std::string& file = scratch;
   const Service service = make_exec("left", "sleep 100 & echo $! > " + file + "; echo done");
 
   const std::string result = run(service, task_of(""));
@@ -154,7 +164,8 @@ TEST_F(ExecTest, WhatACommandLeavesBehindNeitherDelaysItsResultNorLives) {
 }
 
 TEST_F(ExecTest, AHaltEndsTheWholeProcessGroup) {
-  const std::string file = scratch_file("group");
+  const ScratchFile scratch("group");
+  const std::string& file = scratch;
   const Service service =
       make_exec("sleep", "sleep 100 & echo $! $$ > " + file + ".new; mv " + file + ".new " + file + "; wait");
   std::stop_source halt;
@@ -172,7 +183,8 @@ TEST_F(ExecTest, AHaltEndsTheWholeProcessGroup) {
 }
 
 TEST_F(ExecTest, ACommandThatDefiesTheHaltIsKilled) {
-  const std::string file = scratch_file("defiant");
+  const ScratchFile scratch("defiant");
+  const std::string& file = scratch;
   const Service service =
       make_exec("sleep", "trap '' TERM; echo x > " + file + "; while :; do sleep 0.01; done");
   std::stop_source halt;
@@ -186,7 +198,8 @@ TEST_F(ExecTest, ACommandThatDefiesTheHaltIsKilled) {
 }
 
 TEST_F(ExecTest, ACommandWhoseTimeIsOverIsNeverRun) {
-  const std::string file = scratch_file("late");
+  const ScratchFile scratch("late");
+  const std::string& file = scratch;
   const Service service = make_exec("late", "echo ran > " + file);
   Task task = task_of("");
   task.deadline = Clock::now() - 1us;

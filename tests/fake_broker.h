@@ -66,9 +66,14 @@ class FakeBroker final : public net::LinkUser {
   template <class Message>
   size_t count() {
     const std::lock_guard lock(mutex_);
-    size_t counted = 0;
-    for (const wire::Message& message : heard_) counted += std::holds_alternative<Message>(message);
-    return counted;
+    return counted<Message>();
+  }
+
+  // Until this many of the kind are in; false after ten seconds.
+  template <class Message>
+  bool wait_for_count(size_t wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return counted<Message>() >= wanted; });
   }
 
   // How links ended, waiting for the first.
@@ -81,6 +86,13 @@ class FakeBroker final : public net::LinkUser {
   uint64_t max_payload = 16 << 20;
 
  private:
+  template <class Message>
+  size_t counted() const {
+    size_t counted = 0;
+    for (const wire::Message& message : heard_) counted += std::holds_alternative<Message>(message);
+    return counted;
+  }
+
   void accepted(asio::ip::tcp::socket socket) {
     link_ = std::make_shared<net::Link>(loop_, std::move(socket), static_cast<net::LinkUser&>(*this), 1);
     link_->start();
