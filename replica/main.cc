@@ -34,8 +34,7 @@ void add_work_flags(Options& options, Work& work) {
       .shaped("WHAT");
 }
 
-void add_experiment_flags(Options& options, Work& work) {
-  options.section("For experiments");
+void add_builtin_flags(Options& options, Work& work) {
   options.add("fail", work.fail, {0, 1}, "with --builtin: the share of copies that end with a failure");
   options.add("slow", work.slow, {0, 1e6}, "with --builtin: its time is multiplied by this");
 }
@@ -65,7 +64,8 @@ int main(int argc, char** argv) {
   Flags flags;
   add_work_flags(options, work);
   add_flags(options, flags);
-  add_experiment_flags(options, work);
+  add_experiment_flags(options, flags);
+  add_builtin_flags(options, work);
   if (const Parsed parsed = options.parse(argc, argv); !parsed.run) return parsed.finish();
   if (Failure failure = check(work)) return options.usage_error(failure->text).finish();
   if (Failure failure = complete(flags, work.services)) return options.usage_error(failure->text).finish();

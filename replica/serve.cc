@@ -90,6 +90,7 @@ int serve(int argc, char** argv, std::vector<Service> services) {
   Options options(program, "A replica of the Redoubt request broker. It offers: " + list + ".");
   replica::Flags flags;
   replica::add_flags(options, flags);
+  replica::add_experiment_flags(options, flags);
   if (const Parsed parsed = options.parse(argc, argv); !parsed.run) return parsed.finish();
   if (Failure failure = replica::complete(flags, names)) return options.usage_error(failure->text).finish();
   return replica::run_daemon(program, flags, std::move(services));

@@ -1,4 +1,4 @@
-// A broker for the replica's tests: accepts one link at a time, welcomes it and notes what it says. It
+// A broker for the replica's tests: welcomes every link, speaks on the newest and notes what it says. It
 // decides nothing. Runs its loop on a thread of its own; the test waits for what it wants to see, with a
 // limit.
 #pragma once
@@ -94,6 +94,8 @@ class FakeBroker final : public net::LinkUser {
   }
 
   void accepted(asio::ip::tcp::socket socket) {
+    // The replica may be back before its last link's end has been read here.
+    if (link_) earlier_.push_back(std::move(link_));
     link_ = std::make_shared<net::Link>(loop_, std::move(socket), static_cast<net::LinkUser&>(*this), 1);
     link_->start();
   }
@@ -129,6 +131,7 @@ class FakeBroker final : public net::LinkUser {
   net::Loop loop_;
   net::Listener listener_;
   std::shared_ptr<net::Link> link_;
+  std::vector<std::shared_ptr<net::Link>> earlier_;
   std::string error_, address_;
   std::mutex mutex_;
   std::condition_variable changed_;
