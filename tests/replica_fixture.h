@@ -11,8 +11,6 @@
 
 namespace redoubt::replica {
 
-using namespace std::chrono_literals;
-
 inline constexpr LinkId kLink{0, 1};
 
 // A replica, the effects of all its steps so far, and a clock that is set by hand.
@@ -58,7 +56,7 @@ class ReplicaTest : public testing::Test {
     step(DummyArrived{link, {.sent_us = to_us(now_)}});
   }
 
-  wire::Copy copy(uint64_t id, Duration deadline = 1s) {
+  wire::Copy copy(uint64_t id, Duration deadline = std::chrono::seconds(1)) {
     wire::Copy made;
     made.copy = id;
     made.epoch = {1, 0};
@@ -68,7 +66,9 @@ class ReplicaTest : public testing::Test {
     made.payload = Payload("in");
     return made;
   }
-  void arrive(uint64_t id, Duration deadline = 1s) { step(CopyArrived{kLink, copy(id, deadline)}); }
+  void arrive(uint64_t id, Duration deadline = std::chrono::seconds(1)) {
+    step(CopyArrived{kLink, copy(id, deadline)});
+  }
   void halt(std::vector<uint64_t> ids) { step(HaltArrived{kLink, {std::move(ids)}}); }
 
   template <class What>
@@ -103,7 +103,7 @@ class ReplicaTest : public testing::Test {
     step(std::move(ended));
   }
 
-  Time now_ = Time{} + 1h;
+  Time now_ = Time{} + std::chrono::hours(1);
   std::unique_ptr<Replica> replica_;
   Effects effects_;
 };

@@ -5,6 +5,7 @@
 namespace redoubt::replica {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using wire::Fate;
