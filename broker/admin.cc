@@ -70,9 +70,12 @@ Admin::~Admin() { stop(); }
 
 std::string Admin::listen(const std::string& host, uint16_t port) {
   httplib::Server& server = impl_->server;
-  const int bound = port == 0 ? server.bind_to_any_port(host.c_str()) : server.bind_to_port(host.c_str(), port) ? port : -1;
+  const int bound = port == 0                                 ? server.bind_to_any_port(host.c_str())
+                    : server.bind_to_port(host.c_str(), port) ? port
+                                                              : -1;
   if (bound <= 0)
-    return "admin address " + format_address({host, port}) + " is taken or not of this machine; choose another --admin";
+    return "admin address " + format_address({host, port}) +
+           " is taken or not of this machine; choose another --admin";
   impl_->address = format_address({host, static_cast<uint16_t>(bound)});
   impl_->thread = std::thread([&server] { server.listen_after_bind(); });
   // Until the library says that it runs, stop() would be forgotten.

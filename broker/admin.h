@@ -1,5 +1,5 @@
-// Admin: the broker's HTTP port for people and monitoring, on threads of its own, and the thread that writes status
-// texts. The deciding thread only copies a snapshot for it.
+// Admin: the broker's HTTP port for people and monitoring, on threads of its own, and the thread that writes
+// status texts. The deciding thread only copies a snapshot for it.
 #pragma once
 
 #include <functional>

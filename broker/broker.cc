@@ -51,7 +51,8 @@ struct Dispatcher {
       replica_lost(turn, replica, event.why);
   }
 
-  // Every frame of a replica is a sign of life. False when the link was given up while the frame was under way.
+  // Every frame of a replica is a sign of life. False when the link was given up while the frame was under
+  // way.
   bool hears(LinkId link) const {
     const ReplicaId replica = turn.state.replica_of(link);
     if (!replica) return false;

@@ -1,5 +1,5 @@
-// Broker: the manager's decisions as a pure state machine. Hand it the time and what happened; it appends what is to be
-// done. It reads no clock, touches no socket and keeps no lock; one thread at a time.
+// Broker: the manager's decisions as a pure state machine. Hand it the time and what happened; it appends
+// what is to be done. It reads no clock, touches no socket and keeps no lock; one thread at a time.
 #pragma once
 
 #include "broker/effect.h"

@@ -18,14 +18,16 @@ void Connection::on_message(net::Link&, wire::Message& message) {
     case Stage::kStranger:
       if (auto* hello = std::get_if<wire::Hello>(&message)) return greet(*hello);
       return out_of_order(message);
-    case Stage::kClient: return from_client(message);
+    case Stage::kClient:
+      return from_client(message);
     case Stage::kUnregistered:
       if (const auto* registration = std::get_if<wire::Register>(&message)) {
         stage_ = Stage::kReplica;
         return shell_.step(ReplicaUp{id_, hello_, *registration, link_->peer()});
       }
       return out_of_order(message);
-    case Stage::kReplica: return from_replica(message);
+    case Stage::kReplica:
+      return from_replica(message);
   }
 }
 
@@ -49,7 +51,8 @@ void Connection::greet(wire::Hello& hello) {
 void Connection::from_client(wire::Message& message) {
   if (auto* submit = std::get_if<wire::Submit>(&message))
     return shell_.step(SubmitArrived{id_, *submit, link_->payload_skipped()});
-  if (const auto* cancel = std::get_if<wire::Cancel>(&message)) return shell_.step(CancelArrived{id_, *cancel});
+  if (const auto* cancel = std::get_if<wire::Cancel>(&message))
+    return shell_.step(CancelArrived{id_, *cancel});
   if (const auto* acknowledge = std::get_if<wire::Acknowledge>(&message))
     return shell_.step(AcknowledgeArrived{id_, *acknowledge});
   if (std::get_if<wire::StatusQuery>(&message)) return shell_.answer_status(*this);
@@ -58,8 +61,10 @@ void Connection::from_client(wire::Message& message) {
 }
 
 void Connection::from_replica(wire::Message& message) {
-  if (auto* done = std::get_if<wire::Done>(&message)) return shell_.step(CopyDone{id_, *done, link_->payload_skipped()});
-  if (const auto* started = std::get_if<wire::Started>(&message)) return shell_.step(CopyStarted{id_, *started});
+  if (auto* done = std::get_if<wire::Done>(&message))
+    return shell_.step(CopyDone{id_, *done, link_->payload_skipped()});
+  if (const auto* started = std::get_if<wire::Started>(&message))
+    return shell_.step(CopyStarted{id_, *started});
   if (const auto* dummy = std::get_if<wire::Dummy>(&message)) return shell_.step(DummyArrived{id_, *dummy});
   if (std::get_if<wire::Leaving>(&message)) return shell_.step(ReplicaLeaving{id_});
   if (std::get_if<wire::Goodbye>(&message)) return;
@@ -67,12 +72,15 @@ void Connection::from_replica(wire::Message& message) {
 }
 
 void Connection::out_of_order(const wire::Message& message) {
-  static constexpr const char* kStages[] = {"a link that has not said hello", "a client", "a replica not yet registered",
-                                            "a replica"};
-  const std::string text = std::string("a ") + wire::name_of(message) + " from " + kStages[static_cast<size_t>(stage_)];
+  static constexpr const char* kStages[] = {"a link that has not said hello", "a client",
+                                            "a replica not yet registered", "a replica"};
+  const std::string text =
+      std::string("a ") + wire::name_of(message) + " from " + kStages[static_cast<size_t>(stage_)];
   shell_.close(*this, CloseReason::kOutOfOrder, text);
 }
 
-void Connection::on_lost(net::Link&, CloseReason reason, const std::string& text) { shell_.lost(*this, reason, text); }
+void Connection::on_lost(net::Link&, CloseReason reason, const std::string& text) {
+  shell_.lost(*this, reason, text);
+}
 
 }  // namespace redoubt::broker

@@ -1,5 +1,5 @@
-// Connection: one link of a broker and how far its handshake is. Turns frames into events, each only where it has a
-// place; decides nothing else.
+// Connection: one link of a broker and how far its handshake is. Turns frames into events, each only where it
+// has a place; decides nothing else.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,8 @@ namespace redoubt::broker {
 // How a dispatched copy ended, seen from the manager. Every dispatched copy ends in exactly one of these.
 enum class CopyFate : uint8_t { kWon, kHaltedQueued, kHaltedRunning, kExpired, kFailed, kLost, kWasted };
 inline constexpr size_t kCopyFates = 7;
-inline constexpr std::array kCopyFateNames{"won", "halted_queued", "halted_running", "expired", "failed", "lost", "wasted"};
+inline constexpr std::array kCopyFateNames{"won",    "halted_queued", "halted_running", "expired",
+                                           "failed", "lost",          "wasted"};
 static_assert(kCopyFateNames.size() == kCopyFates);
 
 // Why a result was dropped.

@@ -39,7 +39,14 @@ struct CloseLink {
 
 // For the log and the event stream: what an operator wants to know.
 struct Note {
-  enum class Kind : uint8_t { kReplicaJoined, kReplicaLost, kReplicaLeaving, kClientJoined, kClientLost, kLinkClosed };
+  enum class Kind : uint8_t {
+    kReplicaJoined,
+    kReplicaLost,
+    kReplicaLeaving,
+    kClientJoined,
+    kClientLost,
+    kLinkClosed
+  };
   Kind kind;
   std::string name, text;
 };

@@ -1,5 +1,6 @@
-// All that can happen to a broker. An event is a view of what just arrived: messages are referred to, and their
-// payloads and strings may be moved out of by the step. The end of time's passing is no event but Broker::step's `now`.
+// All that can happen to a broker. An event is a view of what just arrived: messages are referred to, and
+// their payloads and strings may be moved out of by the step. The end of time's passing is no event but
+// Broker::step's `now`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace redoubt::broker {
 
-// One link, never used again. The shell gives them out.
+// One link, never used again. The shell gives them out: the low half is a small number that is used again
+// once the link is gone, the high half tells its uses apart.
 enum class LinkId : uint64_t {};
 inline constexpr LinkId kNoLink{0};
 
@@ -73,7 +75,7 @@ struct LinkLost {
 // Time has passed: do what is due.
 struct Tick {};
 
-using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived, CopyStarted,
-                           CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
+using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived,
+                           CopyStarted, CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
 
 }  // namespace redoubt::broker

@@ -24,7 +24,8 @@ void Shell::run() {
 // ---- links
 
 void Shell::accepted(asio::ip::tcp::socket socket) {
-  if (strangers_.size() >= kMaxStrangers) return;  // the socket closes; a flood of callers waits at their side
+  if (strangers_.size() >= kMaxStrangers)
+    return;  // the socket closes; a flood of callers waits at their side
   const auto slot = connections_.take();
   const LinkId id{slot.number()};
   connections_[slot].connection = std::make_unique<Connection>(*this, loop_, std::move(socket), id);
@@ -57,7 +58,8 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
     observer_({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
                std::string(wire::name_of(reason)) + ": " + text});
   }
-  const bool known = connection.stage() == Connection::Stage::kClient || connection.stage() == Connection::Stage::kReplica;
+  const bool known =
+      connection.stage() == Connection::Stage::kClient || connection.stage() == Connection::Stage::kReplica;
   const LinkId id = connection.id();
   forget(connection);
   if (known) step(LinkLost{id, text});

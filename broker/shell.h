@@ -1,5 +1,5 @@
-// Shell: carries a broker. Links in, events to the core, effects out, one timer. It decides nothing about requests.
-// One thread runs it; snapshot() may be called from any other.
+// Shell: carries a broker. Links in, events to the core, effects out, one timer. It decides nothing about
+// requests. One thread runs it; snapshot() may be called from any other.
 #pragma once
 
 #include <asio/steady_timer.hpp>
@@ -39,8 +39,8 @@ class Shell {
 
   void run();
 
-  // Graceful: no new connections and requests; ends when what is here has been answered, or at the latest after
-  // `limit`. Again: at once. From the loop's thread.
+  // Graceful: no new connections and requests; ends when what is here has been answered, or at the latest
+  // after `limit`. Again: at once. From the loop's thread.
   void stop(Duration limit);
 
   // A copy of what an observer may see, taken between two turns; nothing if the loop does not answer in time.
@@ -87,8 +87,9 @@ class Shell {
   asio::steady_timer timer_;
   Time armed_ = kNever;
   Slab<Slot> connections_;
-  std::vector<std::unique_ptr<Connection>> closed_;  // until the turn ends: a closed link may still be on the stack
-  std::deque<Stranger> strangers_;                   // in order of their time limits
+  std::vector<std::unique_ptr<Connection>>
+      closed_;                      // until the turn ends: a closed link may still be on the stack
+  std::deque<Stranger> strangers_;  // in order of their time limits
   uint32_t clients_ = 0;
   Effects effects_;
   bool carrying_out_ = false;

@@ -1,5 +1,5 @@
-// Snapshot: what an observer may see of a broker, copied between two turns so that the deciding thread neither formats
-// text nor waits for whoever reads it.
+// Snapshot: what an observer may see of a broker, copied between two turns so that the deciding thread
+// neither formats text nor waits for whoever reads it.
 #pragma once
 
 #include <array>

@@ -39,8 +39,10 @@ void State::dequeue(RequestHandle id, Time now) {
   Request& request = requests[id];
   CHECK(request.phase == Request::Phase::kQueued);
   Service& service = services[request.service()];
-  (request.queue_previous ? requests[request.queue_previous].queue_next : service.queue_head) = request.queue_next;
-  (request.queue_next ? requests[request.queue_next].queue_previous : service.queue_tail) = request.queue_previous;
+  (request.queue_previous ? requests[request.queue_previous].queue_next : service.queue_head) =
+      request.queue_next;
+  (request.queue_next ? requests[request.queue_next].queue_previous : service.queue_tail) =
+      request.queue_previous;
   request.queue_previous = request.queue_next = {};
   request.level_wait += now - request.queued_since;
   request.phase = Request::Phase::kRunning;
@@ -52,8 +54,10 @@ void State::set_deadline(RequestHandle id) {
   const Request& request = requests[id];
   Time due = request.deadline;
   if (request.phase == Request::Phase::kQueued && request.limits_wait())
-    due = std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
-  if (request.deadline_place == kNowhere || due != deadlines.key_at(request.deadline_place)) deadlines.set(id, due);
+    due =
+        std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
+  if (request.deadline_place == kNowhere || due != deadlines.key_at(request.deadline_place))
+    deadlines.set(id, due);
 }
 
 CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, Time now) {
@@ -100,16 +104,6 @@ void State::index_replica(ReplicaId id) {
     else
       service.free.erase({id, index});
   }
-}
-
-ReplicaId State::replica_of(LinkId link) const {
-  const auto found = peers.find(link);
-  return found == peers.end() ? ReplicaId{} : found->second.replica;
-}
-
-ClientId State::client_of(LinkId link) const {
-  const auto found = peers.find(link);
-  return found == peers.end() ? ClientId{} : found->second.client;
 }
 
 }  // namespace redoubt::broker

@@ -1,9 +1,10 @@
-// What a manager knows: clients, their requests, the copies that run, the replicas and services, and the indexes that
-// find each in constant or logarithmic time. Data and the operations that keep the indexes true; decisions are in
-// flow/, faults/ and plan/.
+// What a manager knows: clients, their requests, the copies that run, the replicas and services, and the
+// indexes that find each in constant or logarithmic time. Data and the operations that keep the indexes true;
+// decisions are in flow/, faults/ and plan/.
 //
-// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is *outstanding* at its
-// replica until the replica says how it ended or is lost, also when nobody wants it any more.
+// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is
+// *outstanding* at its replica until the replica says how it ended or is lost, also when nobody wants it any
+// more.
 #pragma once
 
 #include <deque>
@@ -61,10 +62,10 @@ struct Request {
   uint32_t attempts = 0;    // executions at this level that failed or were lost
   uint32_t dispatched = 0;  // copies sent at this level
   Phase phase = Phase::kQueued;
-  bool started = false;            // disposal on-start: a copy of this level runs
-  std::vector<CopyId> copies;      // outstanding copies of this level that may still win
-  std::vector<ReplicaId> failed;   // replicas that failed it at this level
-  std::string failure;             // the last failure's text
+  bool started = false;           // disposal on-start: a copy of this level runs
+  std::vector<CopyId> copies;     // outstanding copies of this level that may still win
+  std::vector<ReplicaId> failed;  // replicas that failed it at this level
+  std::string failure;            // the last failure's text
   std::vector<wire::LevelReport> reports;
 
   // While queued.
@@ -125,7 +126,9 @@ struct Member {
 };
 struct MemberPlace {
   Slab<Replica>* replicas;
-  uint32_t& operator()(Member member) const { return (*replicas)[member.replica].memberships[member.index].place; }
+  uint32_t& operator()(Member member) const {
+    return (*replicas)[member.replica].memberships[member.index].place;
+  }
 };
 // Least loaded first, then the one that was picked longest ago.
 struct LoadKey {
@@ -137,8 +140,8 @@ struct Service {
   explicit Service(MemberPlace place) : free(place) {}
 
   std::string name;
-  uint32_t replicas = 0;                              // that offer it now
-  IndexedHeap<Member, LoadKey, MemberPlace> free;     // those that take copies
+  uint32_t replicas = 0;                           // that offer it now
+  IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
   Histogram wait_us, service_us;
@@ -173,6 +176,33 @@ struct Peer {
   ReplicaId replica;
 };
 
+// Peers by link, found by counting: every frame asks.
+class Peers {
+ public:
+  void set(LinkId link, Peer peer) {
+    const size_t at = place_of(link);
+    if (at >= entries_.size()) entries_.resize(at + 1);
+    entries_[at] = {link, peer};
+  }
+  Peer get(LinkId link) const {
+    const size_t at = place_of(link);
+    return at < entries_.size() && entries_[at].link == link ? entries_[at].peer : Peer{};
+  }
+  void erase(LinkId link) {
+    const size_t at = place_of(link);
+    if (at < entries_.size() && entries_[at].link == link) entries_[at] = {};
+  }
+
+ private:
+  struct Entry {
+    LinkId link = kNoLink;
+    Peer peer;
+  };
+  static size_t place_of(LinkId link) { return static_cast<uint32_t>(link); }
+
+  std::vector<Entry> entries_;
+};
+
 struct DeadlinePlace {
   Slab<Request>* requests;
   uint32_t& operator()(RequestHandle request) const { return (*requests)[request].deadline_place; }
@@ -200,7 +230,7 @@ struct State {
   std::deque<Service> services;
   std::unordered_map<std::string, ServiceId> service_ids;
   std::unordered_map<uint64_t, ClientId> client_ids;  // by incarnation
-  std::unordered_map<LinkId, Peer> peers;
+  Peers peers;
   std::deque<ClientId> lingering;  // in order of lingers_until
 
   IndexedHeap<RequestHandle, Time, DeadlinePlace> deadlines;
@@ -230,8 +260,8 @@ struct State {
   // Brings the replica's places among the free ones up to date with its load.
   void index_replica(ReplicaId id);
 
-  ReplicaId replica_of(LinkId link) const;
-  ClientId client_of(LinkId link) const;
+  ReplicaId replica_of(LinkId link) const { return peers.get(link).replica; }
+  ClientId client_of(LinkId link) const { return peers.get(link).client; }
 };
 
 }  // namespace redoubt::broker

@@ -24,8 +24,10 @@ std::string hex(uint64_t value) {
 Json counters_of(const Snapshot& view) {
   const Counters& counters = view.counters;
   Json out;
-  out["requests"] = by_name([](size_t i) { return wire::name_of(static_cast<wire::Status>(i)); }, counters.requests);
-  out["refusals"] = by_name([](size_t i) { return wire::name_of(static_cast<wire::Refusal>(i)); }, counters.refusals);
+  out["requests"] =
+      by_name([](size_t i) { return wire::name_of(static_cast<wire::Status>(i)); }, counters.requests);
+  out["refusals"] =
+      by_name([](size_t i) { return wire::name_of(static_cast<wire::Refusal>(i)); }, counters.refusals);
   out["refusals"].erase("none");
   out["copies"] = by_name([](size_t i) { return kCopyFateNames[i]; }, counters.copies);
   out["copies"]["dispatched"] = counters.dispatched;
@@ -59,18 +61,19 @@ std::string status_json(const Snapshot& view) {
                                  {"state_hash", hex(view.state_hash)}}});
   out["replicas"] = Json::array();
   for (const ReplicaView& replica : view.replicas)
-    out["replicas"].push_back({{"name", replica.name},
-                               {"address", replica.address},
-                               {"services", replica.services},
-                               {"workers", replica.workers},
-                               {"outstanding", replica.outstanding},
-                               {"threshold", replica.threshold},
-                               {"running", replica.reported.running},
-                               {"queued", replica.reported.queued},
-                               {"completed", replica.completed},
-                               {"failed", replica.failed},
-                               {"leaving", replica.leaving},
-                               {"service_us", {{"p50", replica.service_p50_us}, {"p99", replica.service_p99_us}}}});
+    out["replicas"].push_back(
+        {{"name", replica.name},
+         {"address", replica.address},
+         {"services", replica.services},
+         {"workers", replica.workers},
+         {"outstanding", replica.outstanding},
+         {"threshold", replica.threshold},
+         {"running", replica.reported.running},
+         {"queued", replica.reported.queued},
+         {"completed", replica.completed},
+         {"failed", replica.failed},
+         {"leaving", replica.leaving},
+         {"service_us", {{"p50", replica.service_p50_us}, {"p99", replica.service_p99_us}}}});
   out["services"] = Json::array();
   for (const ServiceView& service : view.services)
     out["services"].push_back(

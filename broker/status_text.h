@@ -1,5 +1,5 @@
-// What people and machines read about a broker: the status as JSON, the metrics in Prometheus' text format. Pure
-// functions of a snapshot, for the admin thread.
+// What people and machines read about a broker: the status as JSON, the metrics in Prometheus' text format.
+// Pure functions of a snapshot, for the admin thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Every step of the protocol, by the file that holds it. A step checks with named refusals, asserts what now holds, then
-// changes the state and appends effects. `now` is the turn's clock reading.
+// Every step of the protocol, by the file that holds it. A step checks with named refusals, asserts what now
+// holds, then changes the state and appends effects. `now` is the turn's clock reading.
 #pragma once
 
 #include "broker/effect.h"
@@ -32,7 +32,8 @@ void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped);
 void checkpoint_add(Turn& turn, Request& request);
 void checkpoint_remove(Turn& turn, Request& request);
 
-// dispatch.cc: copies of a request go out by its plan, or it waits in its service's queue. `front`: it waited before.
+// dispatch.cc: copies of a request go out by its plan, or it waits in its service's queue. `front`: it waited
+// before.
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
@@ -49,8 +50,8 @@ void halt_siblings(Turn& turn, Request& request, CopyId except);
 // next_level.cc: the winner's result becomes the next level's input.
 void next_level(Turn& turn, RequestHandle id, Payload result);
 
-// reply.cc: the request ends; its client hears of it, and a small record of the outcome stays until the client's
-// low-water mark passes it.
+// reply.cc: the request ends; its client hears of it, and a small record of the outcome stays until the
+// client's low-water mark passes it.
 void reply(Turn& turn, RequestHandle id, Outcome outcome);
 // An outcome for a sequence number that never became a request here.
 void refuse(Turn& turn, Client& client, uint64_t seq, wire::Refusal reason, std::string text);

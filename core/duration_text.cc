@@ -47,7 +47,8 @@ std::string with_thousandths(int64_t thousandths) {
 
 Result<Duration> parse_duration(std::string_view text) {
   if (text == "0") return Duration::zero();
-  if (text.starts_with('-')) return bad(text, "is negative, and a duration cannot be: " + std::string(kCure));
+  if (text.size() > 1 && text[0] == '-' && is_digit(text[1]))
+    return bad(text, "is negative, and a duration cannot be: " + std::string(kCure));
   if (text.empty() || !is_digit(text.front())) return bad(text, "is not a duration: " + std::string(kCure));
 
   // The whole part and the fraction apart: a double alone would lose the last nanoseconds of a long duration.

@@ -1,6 +1,7 @@
-// Histogram: how often each value was seen, to three significant digits: what percentiles are read from. Buckets grow
-// with the value (1,024 for every doubling), so that it is never off by more than 0.1 % and never above 440 KiB however
-// much is recorded; memory follows the largest value seen. The unit is the owner's. Pure; not thread-safe.
+// Histogram: how often each value was seen, to three significant digits: what percentiles are read from.
+// Buckets grow with the value (1,024 for every doubling), so that it is never off by more than 0.1 % and
+// never above 440 KiB however much is recorded; memory follows the largest value seen. The unit is the
+// owner's. Pure; not thread-safe.
 #pragma once
 
 #include <algorithm>

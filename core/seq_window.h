@@ -1,6 +1,6 @@
-// SeqWindow: one entry for each sequence number from `begin()` to just before `end()`, found by counting. Numbers are
-// given out upward and let go from below, as a client's request ids are. Grows by doubling up to the owner's limit; an
-// entry left behind is reset to T{}. Not thread-safe.
+// SeqWindow: one entry for each sequence number from `begin()` to just before `end()`, found by counting.
+// Numbers are given out upward and let go from below, as a client's request ids are. Grows by doubling up to
+// the owner's limit; an entry left behind is reset to T{}. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ class SeqWindow {
     end_ = end;
   }
 
-  // Lets go of everything before `begin`, which may lie beyond the end. `leave(entry)` sees each on its way out.
+  // Lets go of everything before `begin`, which may lie beyond the end. `leave(entry)` sees each on its way
+  // out.
   template <class Leave>
   void advance(uint64_t begin, Leave leave) {
     while (begin_ < begin && begin_ < end_) {

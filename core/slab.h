@@ -1,6 +1,6 @@
 // Slab: objects in numbered slots that are used again, found through handles that know when they are stale.
-// A slot's object is never destroyed while the slab lives, only emptied by its owner: strings and vectors inside keep
-// their memory, so a warm slab allocates nothing. Not thread-safe.
+// A slot's object is never destroyed while the slab lives, only emptied by its owner: strings and vectors
+// inside keep their memory, so a warm slab allocates nothing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace redoubt {
 
-// Names one use of one slot. The tag keeps handles of different slabs apart; as a number it can travel and come back.
+// Names one use of one slot. The tag keeps handles of different slabs apart; as a number it can travel and
+// come back.
 template <class Tag>
 struct Handle {
   uint32_t slot = kNoSlot;
@@ -21,7 +22,9 @@ struct Handle {
   explicit operator bool() const { return slot != kNoSlot; }
   bool operator==(const Handle&) const = default;
   uint64_t number() const { return (uint64_t{use} << 32) | slot; }
-  static Handle of(uint64_t number) { return {static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32)}; }
+  static Handle of(uint64_t number) {
+    return {static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32)};
+  }
 };
 
 template <class T, class Tag = T>

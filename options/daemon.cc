@@ -1,6 +1,7 @@
 // The log, events on stdout, and what a process asks of the system once.
 #include "options/daemon.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -46,6 +47,7 @@ void add_daemon_flags(Options& options, DaemonFlags& flags) {
 }
 
 void start_daemon(const std::string& name, const DaemonFlags& flags) {
+  open_standard_descriptors();
   log_to_stderr(name, flags.log_level);
   ignore_sigpipe();
   spdlog::debug("up to {} open descriptors", raise_descriptor_limit());
@@ -59,6 +61,13 @@ void log_to_stderr(const std::string& name, const std::string& level) {
   // A daemon may be killed at any moment: what was logged has to be out by then.
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
+}
+
+void open_standard_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest free number is given out: in this order, the one that is missing.
+    if (::fcntl(descriptor, F_GETFD) < 0) CHECK(::open("/dev/null", O_RDWR) == descriptor);
+  }
 }
 
 void ignore_sigpipe() { std::signal(SIGPIPE, SIG_IGN); }

@@ -27,7 +27,10 @@ void add_daemon_flags(Options& options, DaemonFlags& flags);
 // descriptors is raised as far as it goes.
 void start_daemon(const std::string& name, const DaemonFlags& flags);
 
-// The parts of start_daemon(). The level is one of trace, debug, info, warn, error, off.
+// The parts of start_daemon(). A standard descriptor that is closed would be taken by the first socket, and
+// events and log lines would go to a peer: the null device takes its place.
+void open_standard_descriptors();
+// The level is one of trace, debug, info, warn, error, off.
 void log_to_stderr(const std::string& name, const std::string& level);
 void ignore_sigpipe();
 // The limit of open descriptors that now holds.
@@ -37,8 +40,8 @@ uint64_t raise_descriptor_limit();
 using EventValue = std::variant<std::string, int64_t, uint64_t, double, bool, std::vector<std::string>>;
 using EventField = std::pair<std::string_view, EventValue>;
 
-// `{"event":"role","role":"manager","epoch":2}`: print_event("role", {{"role", "manager"}, {"epoch",
-// int64_t{2}}}).
+// event_line("role", {{"role", "manager"}, {"epoch", 2}}) is `{"event":"role","role":"manager","epoch":2}`
+// and a line end.
 std::string event_line(std::string_view event, std::initializer_list<EventField> fields);
 
 // Writes the line to stdout at once. Nobody reading, or reading too slowly, never stops or ends the daemon:

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace redoubt {
 namespace {
@@ -127,6 +128,18 @@ TEST(DaemonTest, TheLogGoesToStderrUnderItsNameFromItsLevelUp) {
 
   EXPECT_TRUE(parsed.run) << parsed.text;
   EXPECT_THAT(log, AllOf(HasSubstr("redoubt-broker: "), HasSubstr("'loud'"), Not(HasSubstr("'quiet'"))));
+}
+
+// Exits 0 if no socket can get the number of a standard descriptor that was closed at the start.
+[[noreturn]] void start_without_stdout() {
+  ::close(STDOUT_FILENO);
+  start_daemon("redoubt-broker", DaemonFlags{.log_level = "error"});
+  int next = ::dup(STDERR_FILENO);
+  std::exit(next > STDERR_FILENO && print_event("ready") ? 0 : 1);
+}
+
+TEST(DaemonTest, AClosedStdoutIsNotReplacedByASocket) {
+  EXPECT_EXIT(start_without_stdout(), testing::ExitedWithCode(0), "");
 }
 
 TEST(DaemonTest, ABadLogLevelIsNamed) {

@@ -145,6 +145,7 @@ TEST(DurationTextTest, ErrorsNameTheTextAndTheCure) {
   EXPECT_THAT(duration_error("5 ms"), AllOf(HasSubstr("'5 ms'"), HasSubstr("50ms")));
   EXPECT_THAT(duration_error("5parsec"), AllOf(HasSubstr("'5parsec'"), HasSubstr("ns, us, ms, s, min, h")));
   EXPECT_THAT(duration_error("-5ms"), AllOf(HasSubstr("'-5ms' is negative"), HasSubstr("50ms")));
+  EXPECT_THAT(duration_error("--witness"), HasSubstr("'--witness' is not a duration"));
   EXPECT_THAT(duration_error("nan"), HasSubstr("'nan' is not a duration"));
   EXPECT_THAT(duration_error("99999999h"), AllOf(HasSubstr("'99999999h' is too long"), HasSubstr("8760h")));
   EXPECT_THAT(duration_error(std::string(400, '9') + "s"), HasSubstr("too long"));

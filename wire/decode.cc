@@ -1,14 +1,18 @@
 // Bytes -> messages; see codec.h. Whatever arrives, the answer is a message, "need more" or a named reason.
+// Field numbers are those of proto/.
 #include <algorithm>
 #include <cstring>
 
-#include "frame.pb.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
-#include "wire/scratch.h"
+#include "wire/protobuf.h"
 
 namespace redoubt::wire {
 namespace {
+
+constexpr uint32_t varint_tag(uint32_t field) { return tag_of(field, WireType::kVarint); }
+constexpr uint32_t fixed_tag(uint32_t field) { return tag_of(field, WireType::kFixed64); }
+constexpr uint32_t bytes_tag(uint32_t field) { return tag_of(field, WireType::kBytes); }
 
 // The alternative's object with its memory, if `message` held one already.
 template <class T>
@@ -21,237 +25,588 @@ T& reuse(Message& message) {
 struct Fault {
   CloseReason reason = CloseReason::kNone;
   const char* text = "";
+  explicit operator bool() const { return reason != CloseReason::kNone; }
 };
 constexpr Fault kFine{};
 constexpr Fault kUnknown{CloseReason::kUnknownField, "a field this version does not know"};
+constexpr Fault kBroken{CloseReason::kMalformed, "an envelope that is no protobuf"};
+constexpr Fault kLongName{CloseReason::kOversize, "a name over the limit"};
+constexpr Fault kLongText{CloseReason::kOversize, "a text over the limit"};
 
-template <class... Parts>
-bool knows(const Parts&... parts) {
-  return (parts.unknown_fields().empty() && ...);
-}
+// What the fields of a message left wrong: bytes that make no sense, or nothing.
+Fault end_of(const Reader& from) { return from.ok() ? kFine : kBroken; }
 
+// An enumeration's number; one beyond the last makes the field's message malformed.
 template <class Enum>
-bool to_enum(uint32_t number, Enum last, Enum& out) {
-  if (number > static_cast<uint32_t>(last)) return false;
+bool to_enum(uint64_t number, Enum last, Enum& out) {
+  if (number > static_cast<uint64_t>(last)) return false;
   out = static_cast<Enum>(number);
   return true;
 }
 
-Epoch get(const proto::Epoch& from) { return {from.number(), from.broker()}; }
-Load get(const proto::Load& from) { return {from.queued(), from.running()}; }
+uint64_t budget(uint64_t us) { return std::min(us, kMaxBudgetUs); }
 
-Fault get(const proto::Hello& from, Hello& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.name().size() > kMaxNameBytes || from.cluster().size() > kMaxNameBytes)
-    return {CloseReason::kOversize, "a name over the limit"};
-  to.version_min = from.version_min();
-  to.version_max = from.version_max();
-  to.role = static_cast<Role>(from.role());
-  to.name = from.name();
-  to.cluster = from.cluster();
-  to.incarnation = from.incarnation();
-  to.link_generation = from.link_generation();
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Welcome& from, Welcome& to) {
-  if (!knows(from, from.epoch())) return kUnknown;
-  if (from.name().size() > kMaxNameBytes) return {CloseReason::kOversize, "a name over the limit"};
-  to.version = from.version();
-  to.name = from.name();
-  to.epoch = get(from.epoch());
-  to.max_payload = std::min(from.max_payload(), kMaxMaxPayload);
-  to.heartbeat_us = std::min(from.heartbeat_us(), kMaxBudgetUs);
-  to.dead_after_us = std::min(from.dead_after_us(), kMaxBudgetUs);
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Goodbye& from, Goodbye& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.text().size() > kMaxTextBytes) return {CloseReason::kOversize, "a text over the limit"};
-  if (!to_enum(from.reason(), CloseReason::kStopping, to.reason)) to.reason = CloseReason::kNone;
-  to.text = from.text();
-  return kFine;
-}
-
-Fault get(const proto::Dummy& from, Dummy& to) {
-  if (!knows(from)) return kUnknown;
-  to.answer = from.answer();
-  to.sent_us = from.sent_us();
-  to.echo_us = from.echo_us();
-  return kFine;
-}
-
-Fault get(const proto::Request& from, Request& to) {
-  if (!knows(from)) return kUnknown;
-  if (!to_enum(from.disposal(), Disposal::kOnStart, to.disposal))
-    return {CloseReason::kMalformed, "an unknown disposal"};
-  to.seq = from.seq();
-  to.levels.resize(static_cast<size_t>(from.levels_size()));
-  for (int i = 0; i < from.levels_size(); ++i) {
-    if (!knows(from.levels(i))) return kUnknown;
-    Level& level = to.levels[static_cast<size_t>(i)];
-    level.service = from.levels(i).service();
-    level.copies = from.levels(i).copies();
+Fault get(Reader from, Epoch& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.number = from.number();
+        break;
+      case varint_tag(2):
+        to.broker = from.number32();
+        break;
+      default:
+        return kUnknown;
+    }
   }
-  to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
-  to.wait_limit_us = std::min(from.wait_limit_us(), kMaxBudgetUs);
-  to.resend = from.resend();
-  return kFine;
+  return end_of(from);
 }
 
-Fault get(const proto::Submit& from, Submit& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.requests_size() == 0 || from.requests_size() > static_cast<int>(kMaxBatch))
-    return {CloseReason::kOversize, "a batch of no request or too many"};
-  to.low_water = from.low_water();
-  to.sent_us = from.sent_us();
-  to.requests.resize(static_cast<size_t>(from.requests_size()));
-  for (int i = 0; i < from.requests_size(); ++i)
-    if (const Fault fault = get(from.requests(i), to.requests[static_cast<size_t>(i)]); fault.reason != CloseReason::kNone)
-      return fault;
-  return kFine;
-}
-
-Fault get(const proto::Cancel& from, Cancel& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.seqs_size() > static_cast<int>(kMaxBatch)) return {CloseReason::kOversize, "too many ids in one message"};
-  to.low_water = from.low_water();
-  to.seqs.assign(from.seqs().begin(), from.seqs().end());
-  return kFine;
-}
-
-Fault get(const proto::Acknowledge& from, Acknowledge& to) {
-  if (!knows(from)) return kUnknown;
-  to.low_water = from.low_water();
-  return kFine;
-}
-
-Fault get(const proto::Reply& from, Reply& to) {
-  if (!knows(from)) return kUnknown;
-  if (!to_enum(from.status(), Status::kCancelled, to.status) || !to_enum(from.reason(), Refusal::kResultGone, to.reason))
-    return {CloseReason::kMalformed, "an unknown status or reason"};
-  to.seq = from.seq();
-  to.text = from.text();
-  to.level = from.level();
-  to.running = from.running();
-  to.wait_us = from.wait_us();
-  to.levels.resize(static_cast<size_t>(from.levels_size()));
-  for (int i = 0; i < from.levels_size(); ++i) {
-    const proto::LevelReport& report = from.levels(i);
-    if (!knows(report)) return kUnknown;
-    LevelReport& level = to.levels[static_cast<size_t>(i)];
-    level.service = report.service();
-    level.replica = report.replica();
-    level.copies = report.copies();
-    level.wait_us = report.wait_us();
-    level.service_us = report.service_us();
+Fault get(Reader from, Load& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.queued = from.number32();
+        break;
+      case varint_tag(2):
+        to.running = from.number32();
+        break;
+      default:
+        return kUnknown;
+    }
   }
-  return kFine;
+  return end_of(from);
 }
 
-Fault get(const proto::Register& from, Register& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.services_size() == 0 || from.services_size() > static_cast<int>(kMaxServices))
+Fault get(Reader from, Hello& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.version_min = from.number32();
+        break;
+      case varint_tag(2):
+        to.version_max = from.number32();
+        break;
+      case varint_tag(3):
+        if (!to_enum(from.number(), Role::kBroker, to.role))
+          return {CloseReason::kMalformed, "an unknown role"};
+        break;
+      case bytes_tag(4):
+        to.name = from.bytes();
+        break;
+      case bytes_tag(5):
+        to.cluster = from.bytes();
+        break;
+      case fixed_tag(6):
+        to.incarnation = from.fixed64();
+        break;
+      case varint_tag(7):
+        to.link_generation = from.number();
+        break;
+      case varint_tag(8):
+        to.sent_us = from.signed_number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.name.size() > kMaxNameBytes || to.cluster.size() > kMaxNameBytes) return kLongName;
+  return end_of(from);
+}
+
+Fault get(Reader from, Welcome& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.version = from.number32();
+        break;
+      case bytes_tag(2):
+        to.name = from.bytes();
+        break;
+      case bytes_tag(3):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case varint_tag(4):
+        to.max_payload = std::min(from.number(), kMaxMaxPayload);
+        break;
+      case varint_tag(5):
+        to.heartbeat_us = budget(from.number());
+        break;
+      case varint_tag(6):
+        to.dead_after_us = budget(from.number());
+        break;
+      case varint_tag(7):
+        to.sent_us = from.signed_number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.name.size() > kMaxNameBytes) return kLongName;
+  return end_of(from);
+}
+
+Fault get(Reader from, Goodbye& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      // A reason of a newer version is still a goodbye.
+      case varint_tag(1):
+        if (!to_enum(from.number(), CloseReason::kStopping, to.reason)) to.reason = CloseReason::kNone;
+        break;
+      case bytes_tag(2):
+        to.text = from.bytes();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.text.size() > kMaxTextBytes) return kLongText;
+  return end_of(from);
+}
+
+Fault get(Reader from, Dummy& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.answer = from.flag();
+        break;
+      case varint_tag(2):
+        to.sent_us = from.signed_number();
+        break;
+      case varint_tag(3):
+        to.echo_us = from.signed_number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Level& to) {
+  to.service.clear();
+  to.copies = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        to.service = from.bytes();
+        break;
+      case varint_tag(2):
+        to.copies = from.number32();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+// The next of the items that are used again from message to message; what is left over is cut off at the end.
+template <class T>
+T& next_item(std::vector<T>& items, size_t& used) {
+  if (used == items.size()) items.emplace_back();
+  return items[used++];
+}
+
+Fault get(Reader from, Request& to, uint32_t& payload_size) {
+  to.seq = to.deadline_us = to.wait_limit_us = 0;
+  to.disposal = Disposal::kNone;
+  to.resend = false;
+  to.payload = {};
+  payload_size = 0;
+  size_t levels = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.seq = from.number();
+        break;
+      case bytes_tag(2):
+        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels))) return fault;
+        break;
+      case varint_tag(3):
+        to.deadline_us = budget(from.number());
+        break;
+      case varint_tag(4):
+        to.wait_limit_us = budget(from.number());
+        break;
+      case varint_tag(5):
+        if (!to_enum(from.number(), Disposal::kOnStart, to.disposal))
+          return {CloseReason::kMalformed, "an unknown disposal"};
+        break;
+      case varint_tag(6):
+        to.resend = from.flag();
+        break;
+      case varint_tag(7):
+        payload_size = from.number32();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  to.levels.resize(levels);
+  return end_of(from);
+}
+
+Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares) {
+  to.low_water = 0;
+  to.sent_us = 0;
+  shares.clear();
+  size_t requests = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.low_water = from.number();
+        break;
+      case varint_tag(2):
+        to.sent_us = from.signed_number();
+        break;
+      case bytes_tag(3):
+        if (requests == kMaxBatch) return {CloseReason::kOversize, "a batch of too many requests"};
+        if (const Fault fault =
+                get(Reader(from.bytes()), next_item(to.requests, requests), shares.emplace_back()))
+          return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (requests == 0) return {CloseReason::kMalformed, "a batch of no request"};
+  to.requests.resize(requests);
+  return end_of(from);
+}
+
+Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to) {
+  while (from.ok() && !from.at_end()) {
+    if (to.size() == kMaxBatch) return {CloseReason::kOversize, "too many ids in one message"};
+    to.push_back(fixed ? from.fixed64() : from.number());
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Cancel& to) {
+  to.low_water = 0;
+  to.seqs.clear();
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.low_water = from.number();
+        break;
+      case bytes_tag(2):
+        if (const Fault fault = get_ids(Reader(from.bytes()), false, to.seqs)) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Acknowledge& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.low_water = from.number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, LevelReport& to) {
+  to.service.clear();
+  to.replica.clear();
+  to.copies = 0;
+  to.wait_us = to.service_us = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        to.service = from.bytes();
+        break;
+      case bytes_tag(2):
+        to.replica = from.bytes();
+        break;
+      case varint_tag(3):
+        to.copies = from.number32();
+        break;
+      case varint_tag(4):
+        to.wait_us = from.number();
+        break;
+      case varint_tag(5):
+        to.service_us = from.number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Reply& to) {
+  to.seq = to.wait_us = 0;
+  to.status = Status::kOk;
+  to.reason = Refusal::kNone;
+  to.text.clear();
+  to.level = 0;
+  to.running = false;
+  size_t levels = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case varint_tag(1):
+        to.seq = from.number();
+        break;
+      case varint_tag(2):
+        if (!to_enum(from.number(), Status::kCancelled, to.status))
+          return {CloseReason::kMalformed, "an unknown status"};
+        break;
+      case varint_tag(3):
+        if (!to_enum(from.number(), Refusal::kResultGone, to.reason))
+          return {CloseReason::kMalformed, "an unknown reason"};
+        break;
+      case bytes_tag(4):
+        to.text = from.bytes();
+        break;
+      case varint_tag(5):
+        to.level = from.number32();
+        break;
+      case varint_tag(6):
+        to.running = from.flag();
+        break;
+      case varint_tag(7):
+        to.wait_us = from.number();
+        break;
+      case bytes_tag(8):
+        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels))) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  to.levels.resize(levels);
+  return end_of(from);
+}
+
+Fault get(Reader from, Register& to) {
+  to = {};
+  to.workers = 0;
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        to.services.emplace_back(from.bytes());
+        break;
+      case varint_tag(2):
+        to.workers = from.number32();
+        break;
+      case varint_tag(3):
+        to.queue_limit = from.number32();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.services.empty() || to.services.size() > kMaxServices)
     return {CloseReason::kOversize, "a replica of no service or too many"};
-  if (from.workers() == 0 || from.workers() > kMaxWorkers)
+  if (to.workers == 0 || to.workers > kMaxWorkers)
     return {CloseReason::kOversize, "a replica of no worker or too many"};
-  for (const std::string& service : from.services())
+  for (const std::string& service : to.services)
     if (service.empty() || service.size() > kMaxNameBytes)
       return {CloseReason::kOversize, "a service name that is empty or over the limit"};
-  to.services.assign(from.services().begin(), from.services().end());
-  to.workers = from.workers();
-  to.queue_limit = from.queue_limit();
-  return kFine;
+  return end_of(from);
 }
 
-Fault get(const proto::Copy& from, Copy& to) {
-  if (!knows(from, from.epoch())) return kUnknown;
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.service = from.service();
-  to.level = from.level();
-  to.request = {from.client(), from.seq()};
-  to.attempt = from.attempt();
-  to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
-  to.wait_us = std::min(from.wait_us(), kMaxBudgetUs);
-  to.limits_wait = from.limits_wait();
-  to.tell_start = from.tell_start();
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Halt& from, Halt& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.copies_size() > static_cast<int>(kMaxBatch))
-    return {CloseReason::kOversize, "too many ids in one message"};
-  to.copies.assign(from.copies().begin(), from.copies().end());
-  return kFine;
-}
-
-Fault get(const proto::Started& from, Started& to) {
-  if (!knows(from, from.epoch(), from.load())) return kUnknown;
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.load = get(from.load());
-  return kFine;
-}
-
-Fault get(const proto::Done& from, Done& to) {
-  if (!knows(from, from.epoch(), from.load())) return kUnknown;
-  if (!to_enum(from.fate(), Fate::kHaltedRunning, to.fate)) return {CloseReason::kMalformed, "an unknown fate"};
-  if (from.text().size() > kMaxTextBytes) return {CloseReason::kOversize, "a text over the limit"};
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.level = from.level();
-  to.text = from.text();
-  to.wait_ns = std::min(from.wait_ns(), kMaxBudgetUs * 1000);
-  to.service_ns = std::min(from.service_ns(), kMaxBudgetUs * 1000);
-  to.started_expired = from.started_expired();
-  to.load = get(from.load());
-  return kFine;
-}
-
-template <class From, class To>
-Fault empty(const From& from, To&) {
-  return knows(from) ? kFine : kUnknown;
-}
-
-Fault get(const proto::Envelope& from, Message& out) {
-  if (!knows(from)) return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
-  switch (from.message_case()) {
-    case proto::Envelope::kHello: return get(from.hello(), reuse<Hello>(out));
-    case proto::Envelope::kWelcome: return get(from.welcome(), reuse<Welcome>(out));
-    case proto::Envelope::kGoodbye: return get(from.goodbye(), reuse<Goodbye>(out));
-    case proto::Envelope::kDummy: return get(from.dummy(), reuse<Dummy>(out));
-    case proto::Envelope::kSubmit: return get(from.submit(), reuse<Submit>(out));
-    case proto::Envelope::kCancel: return get(from.cancel(), reuse<Cancel>(out));
-    case proto::Envelope::kAcknowledge: return get(from.acknowledge(), reuse<Acknowledge>(out));
-    case proto::Envelope::kReply: return get(from.reply(), reuse<Reply>(out));
-    case proto::Envelope::kRegister: return get(from.register_(), reuse<Register>(out));
-    case proto::Envelope::kCopy: return get(from.copy(), reuse<Copy>(out));
-    case proto::Envelope::kHalt: return get(from.halt(), reuse<Halt>(out));
-    case proto::Envelope::kStarted: return get(from.started(), reuse<Started>(out));
-    case proto::Envelope::kDone: return get(from.done(), reuse<Done>(out));
-    case proto::Envelope::kLeaving: return empty(from.leaving(), reuse<Leaving>(out));
-    case proto::Envelope::kStatusQuery: return empty(from.status_query(), reuse<StatusQuery>(out));
-    case proto::Envelope::kStatusReply: return empty(from.status_reply(), reuse<StatusReply>(out));
-    case proto::Envelope::MESSAGE_NOT_SET: break;
+Fault get(Reader from, Copy& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case fixed_tag(1):
+        to.copy = from.fixed64();
+        break;
+      case bytes_tag(2):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case varint_tag(3):
+        to.service = from.number32();
+        break;
+      case varint_tag(4):
+        to.level = from.number32();
+        break;
+      case fixed_tag(5):
+        to.request.client = from.fixed64();
+        break;
+      case varint_tag(6):
+        to.request.seq = from.number();
+        break;
+      case varint_tag(7):
+        to.attempt = from.number32();
+        break;
+      case varint_tag(8):
+        to.deadline_us = budget(from.number());
+        break;
+      case varint_tag(9):
+        to.wait_us = budget(from.number());
+        break;
+      case varint_tag(10):
+        to.limits_wait = from.flag();
+        break;
+      case varint_tag(11):
+        to.tell_start = from.flag();
+        break;
+      case varint_tag(12):
+        to.sent_us = from.signed_number();
+        break;
+      default:
+        return kUnknown;
+    }
   }
-  return {CloseReason::kUnknownMessage, "a frame without a message"};
+  return end_of(from);
 }
 
-bool carries_payload(const proto::Envelope& envelope) {
-  return envelope.has_submit() || envelope.has_reply() || envelope.has_copy() || envelope.has_done() ||
-         envelope.has_status_reply();
+Fault get(Reader from, Halt& to) {
+  to.copies.clear();
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        if (const Fault fault = get_ids(Reader(from.bytes()), true, to.copies)) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Started& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case fixed_tag(1):
+        to.copy = from.fixed64();
+        break;
+      case bytes_tag(2):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case bytes_tag(3):
+        if (const Fault fault = get(Reader(from.bytes()), to.load)) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+Fault get(Reader from, Done& to) {
+  constexpr uint64_t kMaxNs = kMaxBudgetUs * 1000;
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case fixed_tag(1):
+        to.copy = from.fixed64();
+        break;
+      case bytes_tag(2):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case varint_tag(3):
+        to.level = from.number32();
+        break;
+      case varint_tag(4):
+        if (!to_enum(from.number(), Fate::kHaltedRunning, to.fate))
+          return {CloseReason::kMalformed, "an unknown fate"};
+        break;
+      case bytes_tag(5):
+        to.text = from.bytes();
+        break;
+      case varint_tag(6):
+        to.wait_ns = std::min(from.number(), kMaxNs);
+        break;
+      case varint_tag(7):
+        to.service_ns = std::min(from.number(), kMaxNs);
+        break;
+      case varint_tag(8):
+        to.started_expired = from.flag();
+        break;
+      case bytes_tag(9):
+        if (const Fault fault = get(Reader(from.bytes()), to.load)) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.text.size() > kMaxTextBytes) return kLongText;
+  return end_of(from);
+}
+
+Fault get_empty(Reader from) { return from.next() ? kUnknown : end_of(from); }
+
+// One message of the envelope. `carries` tells whether a payload may follow it.
+Fault get(std::string_view envelope, Message& out, std::vector<uint32_t>& shares, bool& carries) {
+  Reader from(envelope);
+  const uint32_t kind = from.next();
+  if (!from.ok()) return kBroken;
+  if (kind == 0) return {CloseReason::kUnknownMessage, "a frame without a message"};
+  if ((kind & 7) != static_cast<uint32_t>(WireType::kBytes)) return kBroken;
+  const Reader body(from.bytes());
+  if (!from.ok()) return kBroken;
+  if (!from.at_end()) return {CloseReason::kMalformed, "an envelope of more than one message"};
+  carries = false;
+  switch (kind) {
+    case bytes_tag(1):
+      return get(body, reuse<Hello>(out));
+    case bytes_tag(2):
+      return get(body, reuse<Welcome>(out));
+    case bytes_tag(3):
+      return get(body, reuse<Goodbye>(out));
+    case bytes_tag(4):
+      return get(body, reuse<Dummy>(out));
+    case bytes_tag(16):
+      carries = true;
+      return get(body, reuse<Submit>(out), shares);
+    case bytes_tag(17):
+      return get(body, reuse<Cancel>(out));
+    case bytes_tag(18):
+      return get(body, reuse<Acknowledge>(out));
+    case bytes_tag(19):
+      carries = true;
+      return get(body, reuse<Reply>(out));
+    case bytes_tag(32):
+      return get(body, reuse<Register>(out));
+    case bytes_tag(33):
+      carries = true;
+      return get(body, reuse<Copy>(out));
+    case bytes_tag(34):
+      return get(body, reuse<Halt>(out));
+    case bytes_tag(35):
+      return get(body, reuse<Started>(out));
+    case bytes_tag(36):
+      carries = true;
+      return get(body, reuse<Done>(out));
+    case bytes_tag(37):
+      reuse<Leaving>(out);
+      return get_empty(body);
+    case bytes_tag(48):
+      reuse<StatusQuery>(out);
+      return get_empty(body);
+    case bytes_tag(49):
+      carries = true;
+      reuse<StatusReply>(out);
+      return get_empty(body);
+    default:
+      return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
+  }
 }
 
 // A batch's shares of the frame's payload must add up to it.
-bool shares_add_up(const proto::Submit& submit, uint64_t payload_size) {
+bool add_up(const std::vector<uint32_t>& shares, uint64_t payload_size) {
   uint64_t sum = 0;
-  for (const proto::Request& request : submit.requests()) sum += request.payload_size();
+  for (const uint32_t share : shares) sum += share;
   return sum == payload_size;
 }
 
@@ -302,12 +657,12 @@ Decoded Decoder::next(Message& out) {
   std::memcpy(&payload_size, head + 4, 4);
   payload_size_ = payload_size;
   if (envelope_size_ > max_envelope_)
-    return fail(CloseReason::kOversize, "an envelope of " + std::to_string(envelope_size_) + " bytes, the limit is " +
-                                            std::to_string(max_envelope_));
+    return fail(CloseReason::kOversize, "an envelope of " + std::to_string(envelope_size_) +
+                                            " bytes, the limit is " + std::to_string(max_envelope_));
   const uint64_t hard_limit = max_payload_ == 0 ? 0 : kMaxMaxPayload;
   if (payload_size_ > hard_limit)
-    return fail(CloseReason::kOversize, "a payload of " + std::to_string(payload_size_) + " bytes, the limit is " +
-                                            std::to_string(max_payload_));
+    return fail(CloseReason::kOversize, "a payload of " + std::to_string(payload_size_) +
+                                            " bytes, the limit is " + std::to_string(max_payload_));
 
   const size_t whole = kFrameHead + envelope_size_;
   if (!gather(whole)) return Decoded::kNeedMore;
@@ -322,21 +677,14 @@ Decoded Decoder::next(Message& out) {
 }
 
 Decoded Decoder::parse(std::string_view envelope, Message& out) {
-  Scratch scratch;
-  proto::Envelope& parsed = scratch.envelope();
-  if (!parsed.ParseFromArray(envelope.data(), static_cast<int>(envelope.size())))
-    return fail(CloseReason::kMalformed, "an envelope that is no protobuf");
   const bool complete = input_.size() >= payload_size_;
   Message& to = complete ? out : waiting_;
-  if (const Fault fault = get(parsed, to); fault.reason != CloseReason::kNone) return fail(fault.reason, fault.text);
-  if (payload_size_ > 0 && !carries_payload(parsed))
+  bool carries = false;
+  if (const Fault fault = get(envelope, to, shares_, carries)) return fail(fault.reason, fault.text);
+  if (payload_size_ > 0 && !carries)
     return fail(CloseReason::kMalformed, "a payload behind a message that has none");
-  if (parsed.has_submit()) {
-    if (!shares_add_up(parsed.submit(), payload_size_))
-      return fail(CloseReason::kMalformed, "payload sizes that do not add up to the payload");
-    shares_.clear();
-    for (const proto::Request& request : parsed.submit().requests()) shares_.push_back(request.payload_size());
-  }
+  if (std::get_if<Submit>(&to) && !add_up(shares_, payload_size_))
+    return fail(CloseReason::kMalformed, "payload sizes that do not add up to the payload");
   skipped_ = payload_size_ > max_payload_;
   payload_ = skipped_ ? Payload() : Payload::uninitialised(payload_size_);
   payload_at_ = 0;

@@ -14,11 +14,13 @@ inline std::optional<Goodbye> judge(const Hello& hello, const std::string& clust
   if (hello.version_min > kVersionMax || hello.version_max < kVersionMin)
     return Goodbye{CloseReason::kVersion, "you speak protocol " + std::to_string(hello.version_min) + " to " +
                                               std::to_string(hello.version_max) + ", this broker " +
-                                              std::to_string(kVersionMin) + " to " + std::to_string(kVersionMax)};
+                                              std::to_string(kVersionMin) + " to " +
+                                              std::to_string(kVersionMax)};
   if (hello.cluster != cluster)
     return Goodbye{CloseReason::kCluster, "this is cluster '" + cluster + "', not '" + hello.cluster + "'"};
   if (hello.role != Role::kClient && hello.role != Role::kReplica)
-    return Goodbye{CloseReason::kRole, std::string("a ") + name_of(hello.role) + " has no business on this port"};
+    return Goodbye{CloseReason::kRole,
+                   std::string("a ") + name_of(hello.role) + " has no business on this port"};
   if (hello.name.empty() || hello.incarnation == 0)
     return Goodbye{CloseReason::kRole, "a hello must have a name and an incarnation"};
   return std::nullopt;

@@ -1,6 +1,6 @@
-// Every message that travels, as a plain value: what cores and shells see. Generated protobuf types stop at the codec.
-// The field comments that matter stand in proto/; here are the words' meanings. Durations are what is left at the
-// moment the frame is made.
+// Every message that travels, as a plain value: what cores and shells see. Generated protobuf types stop at
+// the codec. The field comments that matter stand in proto/; here are the words' meanings. Durations are what
+// is left at the moment the frame is made.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ enum class Status : uint8_t { kOk, kFailed, kRefused, kExpired, kCancelled };
 // Why a request was not served.
 enum class Refusal : uint8_t {
   kNone,
-  kQueueFull,     // the manager's queue is at its limit
-  kRate,          // over --admit-rate
-  kNoReplica,     // a service that no replica ever offered
-  kTooLarge,      // payload over the limit
-  kClientLimit,   // too many requests of this client unsettled
-  kInvalid,       // no level, too many levels or copies, a name too long
-  kStopping,      // the broker is shutting down
-  kResultGone,    // a re-send of a request that completed, whose result is no longer held
+  kQueueFull,    // the manager's queue is at its limit
+  kRate,         // over --admit-rate
+  kNoReplica,    // a service that no replica ever offered
+  kTooLarge,     // payload over the limit
+  kClientLimit,  // too many requests of this client unsettled
+  kInvalid,      // no level, too many levels or copies, a name too long
+  kStopping,     // the broker is shutting down
+  kResultGone,   // a re-send of a request that completed, whose result is no longer held
 };
 
 // What happens to the copies that are no longer needed (ARCHITECTURE.md, disposal).
@@ -61,12 +61,12 @@ enum class CloseReason : uint8_t {
   kUnknownField,
   kMalformed,
   kOversize,
-  kOutOfOrder,     // a message that has no place here and now
+  kOutOfOrder,  // a message that has no place here and now
   kHandshakeTime,
   kTooManyClients,
-  kSlow,           // our write buffer to this peer is full
+  kSlow,  // our write buffer to this peer is full
   kSilent,
-  kReplaced,       // a newer link of the same peer has taken over
+  kReplaced,  // a newer link of the same peer has taken over
   kStopping,
 };
 
@@ -203,8 +203,8 @@ struct StatusReply {
   Payload payload;  // JSON
 };
 
-using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge, Reply,
-                             Register, Copy, Halt, Started, Done, Leaving, StatusQuery, StatusReply>;
+using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge,
+                             Reply, Register, Copy, Halt, Started, Done, Leaving, StatusQuery, StatusReply>;
 
 // The words for people, logs, metrics and JSON: `queue_full`, `halted_running`, …
 const char* name_of(Role role);

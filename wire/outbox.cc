@@ -18,32 +18,35 @@ void ChunkPool::give_back(std::unique_ptr<char[]> chunk) {
   if (free_.size() < kMostKept) free_.push_back(std::move(chunk));
 }
 
-char* Outbox::append(size_t size) {
+char* Outbox::reserve(size_t most) {
+  if (front_ == segments_.size() || segments_.back().room < most) {
+    Segment& segment = segments_.emplace_back();
+    if (most > ChunkPool::kChunk) {
+      segment.shared = Payload::uninitialised(most);
+      segment.begin = segment.shared.writable();
+      segment.room = most;
+    } else {
+      segment.chunk = pool_.take();
+      segment.begin = segment.chunk.get();
+      segment.room = ChunkPool::kChunk;
+    }
+  }
+  return segments_.back().begin + segments_.back().size;
+}
+
+void Outbox::commit(size_t size) {
+  Segment& last = segments_.back();
+  CHECK(size <= last.room);
+  last.size += size;
+  last.room -= size;
   bytes_ += size;
-  if (front_ < segments_.size() && segments_.back().room >= size) {
-    Segment& last = segments_.back();
-    char* at = last.begin + last.size;
-    last.size += size;
-    last.room -= size;
-    return at;
-  }
-  Segment& segment = segments_.emplace_back();
-  segment.size = size;
-  if (size > ChunkPool::kChunk) {
-    segment.shared = Payload::uninitialised(size);
-    segment.begin = segment.shared.writable();
-  } else {
-    segment.chunk = pool_.take();
-    segment.begin = segment.chunk.get();
-    segment.room = ChunkPool::kChunk - size;
-  }
-  return segment.begin;
 }
 
 void Outbox::append(const Payload& payload) {
   if (payload.empty()) return;
   if (payload.size() < kCopyBelow) {
-    std::memcpy(append(payload.size()), payload.data(), payload.size());
+    std::memcpy(reserve(payload.size()), payload.data(), payload.size());
+    commit(payload.size());
     return;
   }
   bytes_ += payload.size();

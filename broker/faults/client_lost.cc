@@ -1,5 +1,5 @@
-// client_lost: clients come, return, cancel and go. What a gone client has queued goes at once; what runs for it is not
-// told, and its outcome is kept for a while in case the client returns.
+// client_lost: clients come, return, cancel and go. What a gone client has queued goes at once; what runs for
+// it is not told, and its outcome is kept for a while in case the client returns.
 #include <algorithm>
 
 #include "broker/steps.h"
@@ -7,7 +7,8 @@
 namespace redoubt::broker {
 namespace {
 
-// A client's request that nobody waits for any more. Its id becomes unknown: if it is sent again, it is a new one.
+// A client's request that nobody waits for any more. Its id becomes unknown: if it is sent again, it is a new
+// one.
 void drop(Turn& turn, Client& client, ClientEntry& entry) {
   const RequestHandle id = entry.request;
   halt_siblings(turn, turn.state.requests[id], {});
@@ -42,20 +43,22 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
   if (known != state.client_ids.end()) {
     Client& client = state.clients[known->second];
     if (client.link != kNoLink && hello.link_generation <= client.generation) {
-      turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kDuplicateName,
-                                          "a client with this incarnation and an equal or newer link is connected"});
+      turn.effects.emplace_back(
+          CloseLink{link, wire::CloseReason::kDuplicateName,
+                    "a client with this incarnation and an equal or newer link is connected"});
       return;
     }
     if (client.link != kNoLink) {
       state.peers.erase(client.link);
-      turn.effects.emplace_back(CloseLink{client.link, wire::CloseReason::kReplaced, "you opened a newer link"});
+      turn.effects.emplace_back(
+          CloseLink{client.link, wire::CloseReason::kReplaced, "you opened a newer link"});
     }
     client.link = link;
     client.generation = hello.link_generation;
     client.transit = Transit{};
     client.transit.excess(turn.now, hello.sent_us);
     client.lingers_until = kNever;
-    state.peers[link].client = known->second;
+    state.peers.set(link, {.client = known->second, .replica = {}});
     return;
   }
   if (state.clients.size() >= kMaxSessions) {
@@ -74,7 +77,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
   client.generation = hello.link_generation;
   client.transit.excess(turn.now, hello.sent_us);
   state.client_ids[hello.incarnation] = id;
-  state.peers[link].client = id;
+  state.peers.set(link, {.client = id, .replica = {}});
   turn.effects.emplace_back(Note{Note::Kind::kClientJoined, client.name, {}});
 }
 

@@ -1,5 +1,5 @@
-// replica_lost: replicas come, leave and die. What a dead one held goes to others at once, as often as the attempts
-// allow: a request that kills every replica it reaches must stop.
+// replica_lost: replicas come, leave and die. What a dead one held goes to others at once, as often as the
+// attempts allow: a request that kills every replica it reaches must stop.
 #include <algorithm>
 
 #include "broker/steps.h"
@@ -46,13 +46,15 @@ const ServiceId* learn_service(State& state, const std::string& name) {
 }
 
 // Why this replica cannot be taken in, or an empty text.
-std::string unwelcome(State& state, const wire::Register& registration, std::vector<Membership>& memberships) {
+std::string unwelcome(State& state, const wire::Register& registration,
+                      std::vector<Membership>& memberships) {
   if (state.replicas.size() >= kMaxReplicas) return "too many replicas: " + std::to_string(kMaxReplicas);
   for (const std::string& name : registration.services) {
     const ServiceId* service = learn_service(state, name);
     if (!service) return "too many services: " + std::to_string(kMaxServices) + " names are known";
     const auto same = [&](const Membership& membership) { return membership.service == *service; };
-    if (std::any_of(memberships.begin(), memberships.end(), same)) return "service " + name + " is named twice";
+    if (std::any_of(memberships.begin(), memberships.end(), same))
+      return "service " + name + " is named twice";
     memberships.push_back({*service, kNowhere});
   }
   return {};
@@ -77,16 +79,18 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.memberships = std::move(memberships);
   replica.workers = event.registration.workers;
   replica.queue_limit = event.registration.queue_limit;
-  const uint32_t most = std::min(kMaxThreshold, replica.workers + std::min(replica.queue_limit, kMaxThreshold));
+  const uint32_t most =
+      std::min(kMaxThreshold, replica.workers + std::min(replica.queue_limit, kMaxThreshold));
   replica.threshold = state.settings.replica_threshold ? state.settings.replica_threshold
                                                        : std::min(2 * replica.workers, most);
   replica.last_heard = replica.last_sent = turn.now;
   replica.heard_sent_us = event.hello.sent_us;
-  state.peers[event.link].replica = id;
+  state.peers.set(event.link, {.client = {}, .replica = id});
   for (const Membership& membership : replica.memberships) ++state.services[membership.service].replicas;
   state.index_replica(id);
   state.heartbeats.set(id, later(turn.now, state.settings.heartbeat));
-  turn.effects.emplace_back(SendDummy{event.link, {.sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
+  turn.effects.emplace_back(
+      SendDummy{event.link, {.sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
   turn.effects.emplace_back(Note{Note::Kind::kReplicaJoined, replica.name, replica.address});
   serve_queues(turn, id);
 }

@@ -1,5 +1,5 @@
-// silence: a replica that says nothing for dead-after is lost, though its connection stands. A broker that was itself
-// stopped suspects itself first.
+// silence: a replica that says nothing for dead-after is lost, though its connection stands. A broker that
+// was itself stopped suspects itself first.
 #include <algorithm>
 
 #include "broker/steps.h"
@@ -23,15 +23,16 @@ void heartbeats(Turn& turn) {
     const ReplicaId id = state.heartbeats.top();
     Replica& replica = state.replicas[id];
     if (later(replica.last_heard, state.settings.dead_after) <= turn.now) {
-      const std::string why = "said nothing for " + std::to_string(to_us(turn.now - replica.last_heard) / 1000) + " ms";
+      const std::string why =
+          "said nothing for " + std::to_string(to_us(turn.now - replica.last_heard) / 1000) + " ms";
       turn.effects.emplace_back(CloseLink{replica.link, wire::CloseReason::kSilent, why});
       replica_lost(turn, id, why);
       continue;
     }
     if (later(replica.last_sent, state.settings.heartbeat) <= turn.now) {
       replica.last_sent = turn.now;
-      turn.effects.emplace_back(
-          SendDummy{replica.link, {.answer = true, .sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
+      turn.effects.emplace_back(SendDummy{
+          replica.link, {.answer = true, .sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
     }
     state.heartbeats.set(id, due(state, replica));
   }

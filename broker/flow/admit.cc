@@ -1,5 +1,5 @@
-// admit: requests come in. A known id joins what runs or is answered from the record; everything else is checked against
-// what could refuse it, once and for good: a refused request is never executed.
+// admit: requests come in. A known id joins what runs or is answered from the record; everything else is
+// checked against what could refuse it, once and for good: a refused request is never executed.
 #include "broker/steps.h"
 
 namespace redoubt::broker {
@@ -8,7 +8,8 @@ namespace {
 using wire::Refusal;
 
 // Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
-Refusal resolve(const State& state, const wire::Request& asked, std::vector<LevelSpec>& levels, std::string& text) {
+Refusal resolve(const State& state, const wire::Request& asked, std::vector<LevelSpec>& levels,
+                std::string& text) {
   levels.clear();
   if (asked.levels.empty() || asked.levels.size() > wire::kMaxLevels) {
     text = "a request must name 1 to " + std::to_string(wire::kMaxLevels) + " levels, not " +
@@ -57,15 +58,20 @@ bool known(Turn& turn, Client& client, const wire::Request& asked) {
   if (asked.seq < client.entries.begin()) return true;  // settled at the client, who said so itself
   if (!client.entries.contains(asked.seq)) return false;
   switch (client.entries[asked.seq].is) {
-    case ClientEntry::Is::kUnknown: return false;
-    case ClientEntry::Is::kPending: ++turn.state.counters.joined; return true;
-    case ClientEntry::Is::kSettled: reply_again(turn, client, asked.seq); return true;
+    case ClientEntry::Is::kUnknown:
+      return false;
+    case ClientEntry::Is::kPending:
+      ++turn.state.counters.joined;
+      return true;
+    case ClientEntry::Is::kSettled:
+      reply_again(turn, client, asked.seq);
+      return true;
   }
   CHECK(false);
 }
 
-RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const std::vector<LevelSpec>& levels,
-                     Duration charge) {
+RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
+                     const std::vector<LevelSpec>& levels, Duration charge) {
   State& state = turn.state;
   Client& client = state.clients[client_id];
   const RequestHandle id = state.requests.take();
@@ -104,13 +110,15 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   Client& client = turn.state.clients[client_id];
   if (known(turn, client, asked)) return;
   if (asked.seq - client.entries.begin() >= kClientWindow)
-    return refuse(turn, client, asked.seq, Refusal::kClientLimit, "too many requests are newer than your oldest open one");
+    return refuse(turn, client, asked.seq, Refusal::kClientLimit,
+                  "too many requests are newer than your oldest open one");
   client.entries.extend(asked.seq + 1);
 
   std::string text;
   if (too_large)
-    return refuse(turn, client, asked.seq, Refusal::kTooLarge,
-                  "the payload is over the limit of " + std::to_string(turn.state.settings.max_payload) + " bytes");
+    return refuse(
+        turn, client, asked.seq, Refusal::kTooLarge,
+        "the payload is over the limit of " + std::to_string(turn.state.settings.max_payload) + " bytes");
   if (const Refusal reason = resolve(turn.state, asked, levels, text); reason != Refusal::kNone)
     return refuse(turn, client, asked.seq, reason, std::move(text));
   const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
@@ -121,7 +129,8 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   const RequestHandle id = accept(turn, client_id, asked, levels, charge);
   checkpoint_add(turn, turn.state.requests[id]);
   if (spent)
-    return reply(turn, id, {.status = wire::Status::kExpired, .text = "the deadline passed on the way to the broker"});
+    return reply(turn, id,
+                 {.status = wire::Status::kExpired, .text = "the deadline passed on the way to the broker"});
   dispatch_or_queue(turn, id, levels.front().copies, false);
 }
 
@@ -134,7 +143,8 @@ void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped) 
   forget_below(turn, client, submit.low_water);
   const Duration charge = client.transit.excess(turn.now, submit.sent_us);
   std::vector<LevelSpec> levels;
-  for (wire::Request& asked : submit.requests) admit_one(turn, client_id, asked, payload_skipped, charge, levels);
+  for (wire::Request& asked : submit.requests)
+    admit_one(turn, client_id, asked, payload_skipped, charge, levels);
 }
 
 }  // namespace redoubt::broker

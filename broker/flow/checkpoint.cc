@@ -1,11 +1,13 @@
-// checkpoint: nothing leaves for a replica before the state that survives the manager knows of it. Every change has a
-// sequence number of its epoch, and the state has a hash that is the same wherever the same requests are as far.
+// checkpoint: nothing leaves for a replica before the state that survives the manager knows of it. Every
+// change has a sequence number of its epoch, and the state has a hash that is the same wherever the same
+// requests are as far.
 #include "broker/steps.h"
 
 namespace redoubt::broker {
 namespace {
 
-// A strong mix, so that the sum of many stays a good hash whatever the order of the changes (splitmix64's finisher).
+// A strong mix, so that the sum of many stays a good hash whatever the order of the changes (splitmix64's
+// finisher).
 uint64_t mix(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;

@@ -1,5 +1,5 @@
-// dispatch: copies of a request go to the replicas of its plan, or the request waits until one is free. Whoever waits
-// longest is served first.
+// dispatch: copies of a request go to the replicas of its plan, or the request waits until one is free.
+// Whoever waits longest is served first.
 #include "broker/plan/plan.h"
 #include "broker/steps.h"
 
@@ -75,7 +75,8 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
       const RequestHandle head = state.services[membership.service].queue_head;
-      if (head && (!longest || state.requests[head].queued_since < state.requests[longest].queued_since)) longest = head;
+      if (head && (!longest || state.requests[head].queued_since < state.requests[longest].queued_since))
+        longest = head;
     }
     if (!longest) return;
     state.dequeue(longest, turn.now);

@@ -1,5 +1,5 @@
-// first_completion: a copy has ended. The first success of a level wins it; a failure is tried elsewhere at once while
-// there is another hope; only when there is none does the client get it.
+// first_completion: a copy has ended. The first success of a level wins it; a failure is tried elsewhere at
+// once while there is another hope; only when there is none does the client get it.
 #include <algorithm>
 #include <cmath>
 
@@ -17,8 +17,9 @@ void smooth(double& average, double sample, double weight) {
   average = average == 0 ? sample : average + weight * (sample - average);
 }
 
-// What the end of a copy tells about its replica: how fast it serves, and how long a copy is under way. A threshold that
-// ignores the round trip would starve a fast replica: it gets one round trip's worth of copies beyond its workers.
+// What the end of a copy tells about its replica: how fast it serves, and how long a copy is under way. A
+// threshold that ignores the round trip would starve a fast replica: it gets one round trip's worth of copies
+// beyond its workers.
 void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
   replica.reported = done.load;
   if (done.fate != Fate::kOk && done.fate != Fate::kFailed) return;
@@ -33,7 +34,8 @@ void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& d
   if (turn.state.settings.replica_threshold > 0) return;
   const double in_flight = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers);
   const double most = std::min(double{kMaxThreshold}, 1.0 * replica.workers + replica.queue_limit);
-  replica.threshold = static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, std::max(1.0, most)));
+  replica.threshold =
+      static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, std::max(1.0, most)));
 }
 
 // Why this result cannot be counted, if so.
@@ -54,11 +56,16 @@ bool dropped(Turn& turn, LinkId from, CopyId id, const wire::Epoch& epoch) {
 
 CopyFate fate_of_loser(Fate fate) {
   switch (fate) {
-    case Fate::kOk: return CopyFate::kWasted;
-    case Fate::kFailed: return CopyFate::kFailed;
-    case Fate::kExpired: return CopyFate::kExpired;
-    case Fate::kHaltedQueued: return CopyFate::kHaltedQueued;
-    case Fate::kHaltedRunning: return CopyFate::kHaltedRunning;
+    case Fate::kOk:
+      return CopyFate::kWasted;
+    case Fate::kFailed:
+      return CopyFate::kFailed;
+    case Fate::kExpired:
+      return CopyFate::kExpired;
+    case Fate::kHaltedQueued:
+      return CopyFate::kHaltedQueued;
+    case Fate::kHaltedRunning:
+      return CopyFate::kHaltedRunning;
   }
   CHECK(false);
 }
@@ -93,7 +100,9 @@ void copy_started(Turn& turn, LinkId from, const wire::Started& started) {
   const Copy& copy = state.copies[id];
   state.replicas[copy.replica].reported = started.load;
   Request* request = state.requests.find(copy.request);
-  if (!request || request->level != copy.level || request->disposal != wire::Disposal::kOnStart || copy.halted) return;
+  if (!request || request->level != copy.level || request->disposal != wire::Disposal::kOnStart ||
+      copy.halted)
+    return;
   if (!request->started) halt_siblings(turn, *request, id);
   request->started = true;
 }

@@ -1,11 +1,12 @@
-// halt_siblings: what happens to copies that are no longer needed, by the request's disposal. A halt is a hint: the
-// copy's place is free only when its replica says so.
+// halt_siblings: what happens to copies that are no longer needed, by the request's disposal. A halt is a
+// hint: the copy's place is free only when its replica says so.
 #include "broker/steps.h"
 
 namespace redoubt::broker {
 
 void halt_siblings(Turn& turn, Request& request, CopyId except) {
-  const bool halts = request.disposal == wire::Disposal::kOnCompletion || request.disposal == wire::Disposal::kOnStart;
+  const bool halts =
+      request.disposal == wire::Disposal::kOnCompletion || request.disposal == wire::Disposal::kOnStart;
   if (!halts) return;  // they expire by themselves, or run to their end
   State& state = turn.state;
   for (const CopyId id : request.copies) {

@@ -1,5 +1,5 @@
-// next_level: the winner's result becomes the next level's input, and the progress is checkpointed: a take-over resumes
-// here. Levels only go forward.
+// next_level: the winner's result becomes the next level's input, and the progress is checkpointed: a
+// take-over resumes here. Levels only go forward.
 #include "broker/steps.h"
 
 namespace redoubt::broker {

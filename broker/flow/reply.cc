@@ -1,5 +1,5 @@
-// reply: a request ends, its client hears how, and a small record stays until the client's low-water mark passes it, so
-// that the same id sent again is answered and not executed.
+// reply: a request ends, its client hears how, and a small record stays until the client's low-water mark
+// passes it, so that the same id sent again is answered and not executed.
 #include <algorithm>
 
 #include "broker/steps.h"
@@ -16,7 +16,8 @@ void record(Client& client, ClientEntry& entry, const Outcome& outcome, Payload 
   client.retained += entry.body.size();
   // Over the limit the oldest results go: those whose clients are least likely to ask again.
   client.oldest_retained = std::max(client.oldest_retained, client.entries.begin());
-  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end(); ++client.oldest_retained) {
+  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end();
+       ++client.oldest_retained) {
     ClientEntry& oldest = client.entries[client.oldest_retained];
     if (oldest.body.empty()) continue;
     client.retained -= oldest.body.size();
@@ -51,7 +52,8 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   if (outcome.status == wire::Status::kOk)
     state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
   --client.pending;
-  record(client, entry, outcome, outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
+  record(client, entry, outcome,
+         outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
   // Who has cancelled knows it already.
   if (client.link != kNoLink && outcome.status != wire::Status::kCancelled) {
     SendReply& send = std::get<SendReply>(turn.effects.emplace_back(std::in_place_type<SendReply>));
@@ -105,7 +107,8 @@ void reply_again(Turn& turn, const Client& client, uint64_t seq) {
 }
 
 void forget_below(Turn& turn, Client& client, uint64_t low_water) {
-  // A client that says it has settled what still runs here has gone past it: its deadline was earlier than ours.
+  // A client that says it has settled what still runs here has gone past it: its deadline was earlier than
+  // ours.
   State& state = turn.state;
   const uint64_t end = std::min(low_water, client.entries.end());
   for (uint64_t seq = client.entries.begin(); seq < end; ++seq) {

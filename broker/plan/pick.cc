@@ -1,4 +1,5 @@
-// Picking distinct replicas: least loaded, the better of two random ones, or random. Costs k log n for k picks.
+// Picking distinct replicas: least loaded, the better of two random ones, or random. Costs k log n for k
+// picks.
 #include <algorithm>
 
 #include "broker/plan/plan.h"
@@ -6,14 +7,18 @@
 namespace redoubt::broker {
 namespace {
 
-bool contains(const ReplicaList& list, ReplicaId id) { return std::find(list.begin(), list.end(), id) != list.end(); }
+bool contains(const ReplicaList& list, ReplicaId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
 
 // The place in the heap of the next candidate, by the settings.
 uint32_t candidate(State& state, const Service& service) {
   const auto any = [&] { return static_cast<uint32_t>(state.random.below(service.free.size())); };
   switch (state.settings.pick) {
-    case Pick::kLeastLoaded: return 0;
-    case Pick::kRandom: return any();
+    case Pick::kLeastLoaded:
+      return 0;
+    case Pick::kRandom:
+      return any();
     case Pick::kTwoChoices: {
       const uint32_t a = any(), b = any();
       return service.free.key_at(a) < service.free.key_at(b) ? a : b;
@@ -24,7 +29,8 @@ uint32_t candidate(State& state, const Service& service) {
 
 }  // namespace
 
-void pick(State& state, ServiceId service_id, uint32_t wanted, const ReplicaList& leave_out, ReplicaList& picked) {
+void pick(State& state, ServiceId service_id, uint32_t wanted, const ReplicaList& leave_out,
+          ReplicaList& picked) {
   Service& service = state.services[service_id];
   if (wanted == 1 && leave_out.empty() && !service.free.empty()) {
     picked.push_back(service.free.at(candidate(state, service)).replica);

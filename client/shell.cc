@@ -1,0 +1,351 @@
+// The client's thread; see shell.h.
+#include "client/shell.h"
+
+#include <pthread.h>
+
+#include <asio/post.hpp>
+#include <condition_variable>
+#include <csignal>
+#include <future>
+
+#include "client/words.h"
+
+namespace redoubt::client {
+namespace {
+
+// Bytes given to a link beyond what its socket takes at once; the session keeps the rest.
+constexpr size_t kSendAhead = size_t{16} << 20;
+
+// The application's signals are for the application's threads.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+// One status_json() that waits. Shared by the thread that asks and the client's.
+struct Shell::StatusWaiter {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false, abandoned = false;
+  std::string json;
+
+  void finish(std::string text) {
+    const std::lock_guard lock(mutex);
+    json = std::move(text);
+    done = true;
+    changed.notify_one();
+  }
+  bool is_abandoned() {
+    const std::lock_guard lock(mutex);
+    return abandoned;
+  }
+};
+
+Shell::Shell(ShellSettings settings)
+    : incarnation_(settings.greeting.incarnation),
+      timer_(loop_.io()),
+      session_(settings.overtime),
+      brokers_(loop_, settings.brokers, std::move(settings.greeting), *this) {}
+
+void Shell::start() {
+  const AllSignalsBlocked blocked;
+  thread_ = std::thread([self = shared_from_this()] { self->run(); });
+}
+
+void Shell::stop() {
+  loop_.stop();
+  if (on_own_thread())
+    thread_.detach();
+  else if (thread_.joinable())
+    thread_.join();
+}
+
+void Shell::run() {
+  thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  brokers_.start();
+  loop_.run([this] { turn_end(); });
+  finish();
+}
+
+void Shell::turn_end() {
+  run_completions();
+  if (net::Link* link = brokers_.current()) {
+    session_.flush(loop_.now(), kSendAhead - std::min(kSendAhead, link->unsent()));
+    send_frames(*link);
+  }
+  // What handlers were refused, and what turned out too large: in the next turn, so that a handler that calls
+  // again at once cannot keep the links from being served.
+  if (!session_.effects().completions.empty()) post_turn();
+  arm_timer();
+}
+
+void Shell::finish() {
+  const Time now = Clock::now();
+  do {
+    take_in();
+    session_.stop(now);
+    run_completions();
+  } while (session_.pending() > 0 || !session_.effects().completions.empty());
+  for (const auto& waiter : status_waiters_) waiter->finish({});
+  status_waiters_.clear();
+  brokers_.stop();
+}
+
+// ---- Calls
+
+void Shell::begin(Time started, const Request& request, Completion<Reply> completion, Ticket* ticket) {
+  const Slab<Call>::Id id = calls_.take();
+  calls_[id].completion = std::move(completion);
+  const uint64_t seq = session_.submit(started, request, Token{id.number()});
+  if (ticket == nullptr || seq == 0) return;
+  if (ticket->count++ == 0) ticket->first = seq;
+}
+
+void Shell::call(const Request& request, Completion<Reply> completion, std::shared_ptr<Ticket> ticket) {
+  if (on_own_thread()) {
+    begin(loop_.now(), request, std::move(completion), ticket.get());
+    return;
+  }
+  const Time started = Clock::now();
+  std::unique_lock lock(mutex_);
+  const bool sleeps = queue_.empty();
+  fill(queue_.add(), started, request, std::move(completion), std::move(ticket));
+  lock.unlock();
+  if (sleeps) wake();
+}
+
+void Shell::call_batch(std::span<const Request> requests, Completion<std::vector<Reply>> completion,
+                       std::shared_ptr<Ticket> ticket) {
+  // Lives until the last outcome. All of it happens on the client's thread, so nothing is locked.
+  struct Batch {
+    std::vector<Reply> replies;
+    size_t open;
+    Completion<std::vector<Reply>> completion;
+  };
+  auto batch =
+      std::make_shared<Batch>(std::vector<Reply>(requests.size()), requests.size(), std::move(completion));
+  if (requests.empty()) {
+    asio::post(loop_.io(), [batch] { batch->completion(std::move(batch->replies)); });
+    return;
+  }
+  const auto part = [&batch](size_t index) {
+    return [batch, index](Reply&& reply) {
+      batch->replies[index] = std::move(reply);
+      if (--batch->open == 0) batch->completion(std::move(batch->replies));
+    };
+  };
+  if (on_own_thread()) {
+    for (size_t i = 0; i < requests.size(); ++i) begin(loop_.now(), requests[i], part(i), ticket.get());
+    return;
+  }
+  const Time started = Clock::now();
+  std::unique_lock lock(mutex_);
+  const bool sleeps = queue_.empty();
+  for (size_t i = 0; i < requests.size(); ++i) fill(queue_.add(), started, requests[i], part(i), ticket);
+  lock.unlock();
+  if (sleeps) wake();
+}
+
+void Shell::fill(Command& command, Time started, const Request& request, Completion<Reply> completion,
+                 std::shared_ptr<Ticket> ticket) {
+  // More than the session would take is refused without being kept.
+  command.kind = queue_.size() > kMaxUnsettled ? Command::Kind::kRefuse : Command::Kind::kCall;
+  if (command.kind == Command::Kind::kCall) command.request = request;
+  command.completion = std::move(completion);
+  command.ticket = std::move(ticket);
+  command.started = started;
+}
+
+void Shell::cancel(std::shared_ptr<Ticket> ticket) {
+  if (on_own_thread()) {
+    cancel_here(*ticket);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  const bool sleeps = queue_.empty();
+  Command& command = queue_.add();
+  command.kind = Command::Kind::kCancel;
+  command.ticket = std::move(ticket);
+  lock.unlock();
+  if (sleeps) wake();
+}
+
+void Shell::wake() {
+  asio::post(loop_.io(), [this] { take_in(); });
+}
+
+void Shell::take_in() {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.swap(taking_);
+  }
+  for (size_t i = 0; i < taking_.size(); ++i) {
+    Command& command = taking_[i];
+    const std::shared_ptr<Ticket> ticket = std::move(command.ticket);
+    switch (command.kind) {
+      case Command::Kind::kCall:
+        begin(command.started, command.request, std::move(command.completion), ticket.get());
+        command.request.payload = {};
+        break;
+      case Command::Kind::kRefuse: {
+        Reply reply;
+        reply.status = Status::kRefused;
+        reply.reason = Refusal::kClientLimit;
+        reply.text = client_limit_text(kMaxUnsettled);
+        reply.finished = loop_.now();
+        command.completion(std::move(reply));
+        break;
+      }
+      case Command::Kind::kCancel:
+        cancel_here(*ticket);
+        break;
+    }
+  }
+  taking_.clear();
+}
+
+void Shell::cancel_here(const Ticket& ticket) {
+  for (uint64_t i = 0; i < ticket.count; ++i) session_.cancel(loop_.now(), ticket.first + i);
+}
+
+void Shell::run_completions() {
+  if (session_.effects().completions.empty()) return;
+  session_.effects().completions.swap(completing_);
+  for (size_t i = 0; i < completing_.size(); ++i) {
+    Complete& complete = completing_[i];
+    const auto id = Slab<Call>::Id::of(static_cast<uint64_t>(complete.token));
+    // The place is free before the handler runs: it usually calls again.
+    Completion<Reply> completion = std::move(calls_[id].completion);
+    calls_.give_back(id);
+    if (complete.reply.status == Status::kNoBroker) complete.reply.text += ": " + brokers_.state();
+    completion(std::move(complete.reply));
+  }
+  completing_.clear();
+}
+
+void Shell::send_frames(net::Link& link) {
+  Effects& effects = session_.effects();
+  for (size_t i = 0; i < effects.submits.size(); ++i) link.send(effects.submits[i]);
+  for (size_t i = 0; i < effects.cancels.size(); ++i) link.send(effects.cancels[i]);
+  for (size_t i = 0; i < effects.acknowledges.size(); ++i) link.send(effects.acknowledges[i]);
+  effects.clear_frames();
+}
+
+// ---- Time
+
+void Shell::arm_timer() {
+  const Time next = std::min(session_.next_deadline(), brokers_.next_deadline());
+  if (next >= armed_) return;
+  armed_ = next;
+  timer_.expires_at(next);
+  timer_.async_wait([this](const asio::error_code& error) {
+    if (!error) on_timer();
+  });
+}
+
+void Shell::on_timer() {
+  armed_ = kNever;
+  session_.tick(loop_.now());
+  brokers_.tick(loop_.now());
+}
+
+void Shell::post_turn() {
+  asio::post(loop_.io(), [] {});
+}
+
+// ---- Brokers
+
+void Shell::broker_up(net::Link& link, const wire::Welcome& welcome) {
+  session_.link_up(loop_.now(), link.id(), welcome.max_payload);
+  status_asked_ = status_waiters_.size();
+  for (size_t i = 0; i < status_asked_; ++i) link.send(wire::StatusQuery{});
+}
+
+void Shell::broker_down() {
+  session_.link_down();
+  status_asked_ = 0;
+}
+
+bool Shell::broker_said(net::Link& link, wire::Message& message) {
+  if (auto* reply = std::get_if<wire::Reply>(&message)) {
+    session_.replied(loop_.now(), link.id(), *reply, link.payload_skipped());
+    run_completions();
+    return true;
+  }
+  if (const auto* status = std::get_if<wire::StatusReply>(&message)) {
+    if (&link != brokers_.current()) return true;
+    if (status_asked_ == 0) return false;
+    --status_asked_;
+    status_waiters_.front()->finish(status->payload.str());
+    status_waiters_.pop_front();
+    return true;
+  }
+  return false;
+}
+
+// ---- Questions from other threads
+
+std::string Shell::status_json(Duration timeout) {
+  if (on_own_thread()) return {};
+  const auto waiter = std::make_shared<StatusWaiter>();
+  asio::post(loop_.io(), [this, waiter] {
+    // Those that gave up and were never asked for.
+    while (status_waiters_.size() > status_asked_ && status_waiters_.back()->is_abandoned())
+      status_waiters_.pop_back();
+    status_waiters_.push_back(waiter);
+    net::Link* link = brokers_.current();
+    if (link == nullptr) return;
+    ++status_asked_;
+    link->send(wire::StatusQuery{});
+  });
+  std::unique_lock lock(waiter->mutex);
+  waiter->changed.wait_for(lock, timeout, [&] { return waiter->done; });
+  waiter->abandoned = true;
+  return std::move(waiter->json);
+}
+
+void Shell::on_thread(const std::function<void()>& action) {
+  if (on_own_thread()) {
+    action();
+    return;
+  }
+  std::promise<void> done;
+  asio::post(loop_.io(), [&] {
+    action();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+std::string Shell::connection() {
+  std::string text;
+  on_thread([&] { text = brokers_.state(); });
+  return text;
+}
+
+ClientStats Shell::stats() {
+  ClientStats stats;
+  on_thread([&] {
+    const SessionStats& from = session_.stats();
+    stats = {.submitted = from.submitted,
+             .resent = from.resent,
+             .duplicated = from.duplicated,
+             .unexpected = from.unexpected,
+             .late = from.late,
+             .stale = from.stale,
+             .failovers = brokers_.failovers()};
+  });
+  return stats;
+}
+
+}  // namespace redoubt::client
