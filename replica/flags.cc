@@ -35,13 +35,16 @@ void add_flags(Options& options, Flags& flags) {
   options.section("How much it does at once");
   options.add("workers", flags.workers, {1, wire::kMaxWorkers}, "copies that run at the same time");
   options.add("queue-limit", flags.queue_limit, {0, kMaxQueueLimit}, "copies that wait for a worker");
+  options.section("The program");
+  add_daemon_flags(options, flags.daemon);
+}
+
+void add_experiment_flags(Options& options, Flags& flags) {
   options.section("For experiments");
   options.add("vacation", flags.vacation,
               "a worker that finds nothing to do goes away for so long, then looks again");
   options.add("seed", flags.seed, "makes everything that is drawn at random the same again")
       .shown_default("random");
-  options.section("The program");
-  add_daemon_flags(options, flags.daemon);
 }
 
 Failure complete(Flags& flags, const std::vector<std::string>& services) {

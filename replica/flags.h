@@ -27,6 +27,8 @@ struct Flags {
 };
 
 void add_flags(Options& options, Flags& flags);
+// The last ones: a program may add its own to their section.
+void add_experiment_flags(Options& options, Flags& flags);
 
 // What is wrong with the values together, with the cure, or nothing. Fills in the name and the seed.
 Failure complete(Flags& flags, const std::vector<std::string>& services);

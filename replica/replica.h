@@ -26,15 +26,15 @@
 namespace redoubt::replica {
 
 struct Settings {
-  std::string name;
+  std::string name{};
   std::string cluster = "redoubt";
   uint64_t incarnation = 0;  // random, new with every start of the process
-  std::vector<std::string> services;
+  std::vector<std::string> services{};
   uint32_t workers = 1;
   uint32_t queue_limit = kDefaultQueueLimit;
   uint32_t brokers = 1;  // how many addresses there are to link to
   // A worker with nothing to do goes away for so long and then looks again.
-  std::optional<Distribution> vacation;
+  std::optional<Distribution> vacation{};
   uint64_t seed = 1;
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "options/daemon.h"
+#include "replica/child.h"
 #include "replica/flags.h"
 #include "replica/handler.h"
 #include "replica/shell.h"
@@ -44,6 +45,7 @@ void listen_to_signals(Shell& shell, asio::signal_set& signals, bool first) {
     if (error) return;
     if (!first) {
       spdlog::warn("signal {} again: stopping at once", signal);
+      kill_all_children();
       std::_Exit(128 + signal);
     }
     spdlog::info("signal {}: finishing what runs, then stopping", signal);
@@ -88,6 +90,7 @@ int serve(int argc, char** argv, std::vector<Service> services) {
   Options options(program, "A replica of the Redoubt request broker. It offers: " + list + ".");
   replica::Flags flags;
   replica::add_flags(options, flags);
+  replica::add_experiment_flags(options, flags);
   if (const Parsed parsed = options.parse(argc, argv); !parsed.run) return parsed.finish();
   if (Failure failure = replica::complete(flags, names)) return options.usage_error(failure->text).finish();
   return replica::run_daemon(program, flags, std::move(services));
