@@ -37,8 +37,8 @@ namespace redoubt {
 
 struct ClientOptions {
   // `host:port` or `[::1]:port`; a connection is kept to each, and the one that rules is used.
-  std::vector<std::string> brokers;
-  std::string name;                 // for people, in logs and status; empty: `client-<process id>`
+  std::vector<std::string> brokers{};
+  std::string name{};               // for people, in logs and status; empty: `client-<process id>`
   std::string cluster = "redoubt";  // brokers of another cluster refuse this client
   // How long past its deadline a call waits for the broker's own word on it. Zero, the default: a call ends
   // at its deadline, whoever is silent. For measuring programs, which tell "expired" from "lost".
