@@ -11,7 +11,9 @@ int main(int argc, char** argv) {
   ignore_sigpipe();
   Options program("redoubt", "Talks to a Redoubt cluster.");
   std::vector<std::unique_ptr<tool::Command>> commands;
+  commands.push_back(tool::make_call(program));
   commands.push_back(tool::make_bench(program));
+  commands.push_back(tool::make_status(program));
   const Parsed parsed = program.parse(argc, argv);
   if (!parsed.run) return parsed.finish();
   for (const auto& command : commands)
