@@ -128,6 +128,9 @@ class Client {
   // The ruling broker's status as JSON. Blocks for `timeout` at most, then returns an empty string.
   std::string status_json(std::chrono::nanoseconds timeout = std::chrono::seconds(1));
 
+  // Is there a broker in use? A call need not wait for it.
+  bool connected() const;
+
   // The address of the broker in use, or why there is none.
   std::string connection() const;
 

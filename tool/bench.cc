@@ -29,6 +29,7 @@ struct BenchFlags {
 
 constexpr uint64_t kDefaultWindow = 64;
 constexpr Duration kDefaultDuration = std::chrono::seconds(10);
+constexpr Duration kConnectLimit = std::chrono::milliseconds(500);
 constexpr Duration kTick = std::chrono::milliseconds(10);
 
 class Bench : public Command {
@@ -61,7 +62,7 @@ class Bench : public Command {
  private:
   Failure prepare();
   Load load_of(uint64_t client) const;
-  void start();
+  void start(const Interrupts& interrupts);
   // False when it was interrupted.
   bool watch(const Interrupts& interrupts);
   double share_done(Time now) const;
@@ -127,11 +128,16 @@ Load Bench::load_of(uint64_t client) const {
   return load;
 }
 
-void Bench::start() {
+void Bench::start(const Interrupts& interrupts) {
   ClientOptions options;
   options.brokers = broker_texts(flags_.request);
   for (uint64_t i = 0; i < flags_.clients; ++i)
     drivers_.push_back(std::make_unique<Driver>(options, load_of(i), gap_, history_.get()));
+  // Connecting is no part of the load; but who cannot connect sends all the same, and loses.
+  const Time limit = Clock::now() + std::min<Duration>(kConnectLimit, request_.deadline);
+  for (const auto& driver : drivers_)
+    while (!driver->connected() && Clock::now() < limit && !interrupts.wait(std::chrono::milliseconds(1))) {
+    }
   began_ = Clock::now();
   for (const auto& driver : drivers_) driver->start(began_);
 }
@@ -198,7 +204,7 @@ int Bench::finish(bool completed) {
 int Bench::run() {
   if (const Failure wrong = prepare()) return options_.usage_error(wrong->text).finish();
   const Interrupts interrupts;
-  start();
+  start(interrupts);
   return finish(watch(interrupts));
 }
 

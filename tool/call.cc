@@ -39,7 +39,8 @@ Result<Payload> read_input(const std::string& path) {
   while (const size_t size = std::fread(block, 1, sizeof block, file.get())) {
     bytes.append(block, size);
     if (bytes.size() > wire::kMaxMaxPayload)
-      return Error{"'" + path + "' is larger than any broker's limit, " + format_size({wire::kMaxMaxPayload})};
+      return Error{"'" + path + "' is larger than any broker's limit, " +
+                   format_size({wire::kMaxMaxPayload})};
   }
   if (std::ferror(file.get())) return Error{"cannot read '" + path + "': " + std::strerror(errno)};
   return Payload(bytes);
@@ -78,19 +79,25 @@ std::string to_json(const Reply& reply, uint64_t client) {
 
 int exit_code_of(const Reply& reply) {
   switch (reply.status) {
-    case Status::kOk: return kExitOk;
-    case Status::kFailed: return kExitFailed;
-    case Status::kRefused: return kExitRefused;
-    case Status::kExpired: return kExitExpired;
-    case Status::kCancelled: return kExitInterrupted;
-    case Status::kNoBroker: return kExitNoBroker;
+    case Status::kOk:
+      return kExitOk;
+    case Status::kFailed:
+      return kExitFailed;
+    case Status::kRefused:
+      return kExitRefused;
+    case Status::kExpired:
+      return kExitExpired;
+    case Status::kCancelled:
+      return kExitInterrupted;
+    case Status::kNoBroker:
+      return kExitNoBroker;
   }
   return kExitFailed;
 }
 
 // For stderr: what kind of end it was, and what was said about it.
 std::string explanation(const Reply& reply) {
-  std::string text = reply.status == Status::kRefused     ? std::string("refused (") + name_of(reply.reason) + ")"
+  std::string text = reply.status == Status::kRefused ? std::string("refused (") + name_of(reply.reason) + ")"
                      : reply.status == Status::kFailed    ? "the service failed"
                      : reply.status == Status::kExpired   ? "too late"
                      : reply.status == Status::kCancelled ? "interrupted"
@@ -105,7 +112,8 @@ class Call : public Command {
       : options_(program.command("call", "Sends one request and prints its result.")) {
     add_request_flags(options_, request_);
     options_.section("Input and output");
-    options_.add("input", input_, "the payload; - is stdin, which is not read if it is a terminal").shaped("FILE|-");
+    options_.add("input", input_, "the payload; - is stdin, which is not read if it is a terminal")
+        .shaped("FILE|-");
     options_.add("output", output_, "where the result goes; - is stdout").shaped("FILE|-");
     options_.add("json", json_, "one object with status, result and timing instead of the result's bytes");
   }
@@ -131,10 +139,11 @@ Reply Call::send(Client& client, const Request& request) {
     if (!error) cancel.emit(asio::cancellation_type::terminal);
   });
   Reply reply;
-  client.async_call(request, asio::bind_cancellation_slot(cancel.slot(), asio::bind_executor(io, [&](Reply ended) {
-                                                            reply = std::move(ended);
-                                                            signals.cancel();
-                                                          })));
+  client.async_call(request,
+                    asio::bind_cancellation_slot(cancel.slot(), asio::bind_executor(io, [&](Reply ended) {
+                                                   reply = std::move(ended);
+                                                   signals.cancel();
+                                                 })));
   io.run();
   return reply;
 }

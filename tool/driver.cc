@@ -128,6 +128,8 @@ void Driver::ended(const Reply& reply, Time intended) {
   if (reply.status == Status::kOk || reply.status == Status::kFailed) {
     gap_.reply(reply.finished);
     answered_.store(account_.answered(), std::memory_order_relaxed);
+  } else {
+    gap_.silence(reply.finished);
   }
   if (--open_ == 0) gap_.idle();
   if (load_.window > 0)

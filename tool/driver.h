@@ -41,6 +41,7 @@ class Driver {
   bool done() const { return done_.load(std::memory_order_acquire); }
   // Ends what is open; to be called before account() if the driver is not done.
   void close();
+  bool connected() const { return client_->connected(); }
   std::string connection() const { return client_->connection(); }
 
   // For a progress bar.

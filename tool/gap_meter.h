@@ -25,6 +25,12 @@ class GapMeter {
     if (at > before) raise(longest_, at - before);
   }
 
+  // A request ended without one: it was quiet at least until now.
+  void silence(Time now) {
+    const Duration::rep quiet = now.time_since_epoch().count() - last_.load(std::memory_order_relaxed);
+    if (quiet > 0) raise(longest_, quiet);
+  }
+
   Duration longest() const { return Duration(longest_.load()); }
 
  private:

@@ -14,7 +14,8 @@ class StatusCommand : public Command {
   explicit StatusCommand(Options& program)
       : options_(program.command("status", "Shows the brokers, the replicas and the load.")) {
     add_broker_flag(options_, flags_);
-    options_.add("timeout", timeout_, {std::chrono::milliseconds(1), std::chrono::hours(1)}, "to wait for an answer");
+    options_.add("timeout", timeout_, {std::chrono::milliseconds(1), std::chrono::hours(1)},
+                 "to wait for an answer");
     options_.add("json", json_, "the broker's own JSON instead of a table");
   }
 
@@ -23,7 +24,8 @@ class StatusCommand : public Command {
   int run() override {
     ClientOptions options;
     options.brokers = broker_texts(flags_);
-    if (options.brokers.empty()) return options_.usage_error("--brokers: at least one address is needed").finish();
+    if (options.brokers.empty())
+      return options_.usage_error("--brokers: at least one address is needed").finish();
     Client client(std::move(options));
     const std::string json = client.status_json(timeout_);
     if (json.empty()) {

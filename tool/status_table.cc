@@ -71,13 +71,23 @@ Result<std::string> status_table(std::string_view text) {
   const Json brokers = at(json, "brokers");
   table += "\nbrokers\n";
   append_table(table, brokers,
-               {{"NAME", "name"}, {"ADDRESS", "address"}, {"ROLE", "role"}, {"IN SYNC", "in_sync"},
+               {{"NAME", "name"},
+                {"ADDRESS", "address"},
+                {"ROLE", "role"},
+                {"IN SYNC", "in_sync"},
                 {"CHECKPOINT", "checkpoint_seq"}});
   table += "\nreplicas\n";
   append_table(table, at(json, "replicas"),
-               {{"NAME", "name"}, {"ADDRESS", "address"}, {"SERVICES", "services"}, {"WORKERS", "workers"},
-                {"OUTSTANDING", "outstanding"}, {"RUNNING", "running"}, {"QUEUED", "queued"},
-                {"COMPLETED", "completed"}, {"FAILED", "failed"}, {"P50 US", "service_us.p50"},
+               {{"NAME", "name"},
+                {"ADDRESS", "address"},
+                {"SERVICES", "services"},
+                {"WORKERS", "workers"},
+                {"OUTSTANDING", "outstanding"},
+                {"RUNNING", "running"},
+                {"QUEUED", "queued"},
+                {"COMPLETED", "completed"},
+                {"FAILED", "failed"},
+                {"P50 US", "service_us.p50"},
                 {"P99 US", "service_us.p99"}});
   const Json counters = at(json, "counters");
   if (counters.is_object() && !counters.empty()) {
