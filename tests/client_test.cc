@@ -13,38 +13,32 @@
 #include <optional>
 #include <thread>
 
-#include "fake_broker.h"
+#include "poll.h"
+#include "scripted_broker.h"
 
 namespace redoubt {
 namespace {
 
 using namespace std::chrono_literals;
-using test::FakeBroker;
+using test::eventually;
+using test::ScriptedBroker;
 using testing::HasSubstr;
-using Manner = FakeBroker::Manner;
+using Manner = ScriptedBroker::Manner;
 
 Request echo(const std::string& payload, std::chrono::nanoseconds deadline = 5s) {
   return {.levels = {{"echo", 1}}, .payload = payload, .deadline = deadline};
 }
 
-ClientOptions to(const FakeBroker& broker) { return {.brokers = {broker.address()}}; }
+ClientOptions to(const ScriptedBroker& broker) { return {.brokers = {broker.address()}}; }
 
 // A port that nobody listens on.
 std::string dead_address() {
-  FakeBroker gone;
+  ScriptedBroker gone;
   return gone.address();
 }
 
-bool eventually(const std::function<bool()>& holds) {
-  for (int i = 0; i < 2000; ++i) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return false;
-}
-
 TEST(Client, CallReturnsTheReply) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
 
   const Reply reply = client.call({.levels = {{"echo", 2}}, .payload = "hello"});
@@ -63,7 +57,7 @@ TEST(Client, CallReturnsTheReply) {
 }
 
 TEST(Client, HelloNamesTheClient) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client({.brokers = {broker.address()}, .name = "camera", .cluster = "east"});
 
   client.call(echo("x"));
@@ -78,7 +72,7 @@ TEST(Client, HelloNamesTheClient) {
 }
 
 TEST(Client, BatchTravelsTogetherAndComesBackInOrder) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   client.call(echo("warm"));
   const std::vector<Request> requests{echo("a"), echo("b"), echo("c")};
@@ -93,7 +87,7 @@ TEST(Client, BatchTravelsTogetherAndComesBackInOrder) {
 }
 
 TEST(Client, FutureCarriesTheReply) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
 
   std::future<Reply> reply = client.async_call(echo("later"), asio::use_future);
@@ -102,7 +96,7 @@ TEST(Client, FutureCarriesTheReply) {
 }
 
 TEST(Client, CoroutineAwaitsTheReplyOnItsOwnExecutor) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   asio::io_context io;
   std::thread::id resumed_on;
@@ -125,7 +119,7 @@ TEST(Client, CoroutineAwaitsTheReplyOnItsOwnExecutor) {
 }
 
 TEST(Client, CallbackRunsOnTheClientsThreadUnlessItHasAnExecutor) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   asio::io_context io;
   std::promise<std::thread::id> plain;
@@ -140,7 +134,7 @@ TEST(Client, CallbackRunsOnTheClientsThreadUnlessItHasAnExecutor) {
 }
 
 TEST(Client, CallbackMayCallAgain) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   std::promise<int> done;
   int rounds = 0;
@@ -160,7 +154,7 @@ TEST(Client, CallbackMayCallAgain) {
 }
 
 TEST(Client, BlockingCallOnTheClientsThreadIsRefused) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   std::promise<Reply> inner;
 
@@ -170,7 +164,7 @@ TEST(Client, BlockingCallOnTheClientsThreadIsRefused) {
 }
 
 TEST(Client, SeveralThreadsShareAClient) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
@@ -189,7 +183,7 @@ TEST(Client, SeveralThreadsShareAClient) {
 }
 
 TEST(Client, CancellationSlotEndsTheCallAndTellsTheBroker) {
-  FakeBroker broker({.manner = Manner::kSilent});
+  ScriptedBroker broker({.manner = Manner::kSilent});
   Client client(to(broker));
   asio::cancellation_signal signal;
   auto reply = client.async_call(echo("x"), asio::bind_cancellation_slot(signal.slot(), asio::use_future));
@@ -202,7 +196,7 @@ TEST(Client, CancellationSlotEndsTheCallAndTellsTheBroker) {
 }
 
 TEST(Client, CancellationSlotEndsAWholeBatch) {
-  FakeBroker broker({.manner = Manner::kSilent});
+  ScriptedBroker broker({.manner = Manner::kSilent});
   Client client(to(broker));
   asio::cancellation_signal signal;
   std::promise<std::vector<Reply>> replies;
@@ -222,7 +216,7 @@ TEST(Client, CancellationAfterTheEndOrAfterTheClientDoesNothing) {
   asio::cancellation_signal signal;
   std::promise<Reply> reply;
   {
-    FakeBroker broker;
+    ScriptedBroker broker;
     Client client(to(broker));
     client.async_call(echo("x"), asio::bind_cancellation_slot(
                                      signal.slot(), [&](Reply ended) { reply.set_value(std::move(ended)); }));
@@ -250,7 +244,7 @@ TEST(Client, WithoutABrokerTheCallEndsAtItsDeadlineAndSaysWhy) {
 }
 
 TEST(Client, RefusedHelloIsQuotedInTheOutcome) {
-  FakeBroker broker({.manner = Manner::kRefuse});
+  ScriptedBroker broker({.manner = Manner::kRefuse});
   Client client(to(broker));
 
   const Reply reply = client.call(echo("x", 50ms));
@@ -260,7 +254,7 @@ TEST(Client, RefusedHelloIsQuotedInTheOutcome) {
 }
 
 TEST(Client, SilentBrokerCostsTheDeadlineAndNoMore) {
-  FakeBroker broker({.manner = Manner::kSilent});
+  ScriptedBroker broker({.manner = Manner::kSilent});
   Client client(to(broker));
 
   const Reply reply = client.call(echo("x", 50ms));
@@ -272,7 +266,7 @@ TEST(Client, SilentBrokerCostsTheDeadlineAndNoMore) {
 }
 
 TEST(Client, ExpirySaysTheLevelAndWhetherItRan) {
-  FakeBroker broker({.manner = Manner::kExpire});
+  ScriptedBroker broker({.manner = Manner::kExpire});
   Client client(to(broker));
 
   const Reply reply = client.call(echo("x"));
@@ -283,14 +277,14 @@ TEST(Client, ExpirySaysTheLevelAndWhetherItRan) {
 }
 
 TEST(Client, CallsOutliveTheirBroker) {
-  std::optional<FakeBroker> broker(FakeBroker::Settings{.manner = Manner::kSilent});
+  std::optional<ScriptedBroker> broker(ScriptedBroker::Settings{.manner = Manner::kSilent});
   const uint16_t port = broker->port();
   Client client(to(*broker));
   auto reply = client.async_call(echo("held"), asio::use_future);
   ASSERT_TRUE(eventually([&] { return broker->seen().requests.size() == 1; }));
 
   broker.reset();
-  broker.emplace(FakeBroker::Settings{.port = port, .epoch = {2, 0}});
+  broker.emplace(ScriptedBroker::Settings{.port = port, .epoch = {2, 0}});
 
   EXPECT_EQ(reply.get().payload.view(), "held");
   const auto requests = broker->seen().requests;
@@ -303,8 +297,8 @@ TEST(Client, CallsOutliveTheirBroker) {
 }
 
 TEST(Client, TheBrokerOfTheHighestEpochIsUsed) {
-  FakeBroker older({.epoch = {1, 0}});
-  FakeBroker newer({.epoch = {2, 0}});
+  ScriptedBroker older({.epoch = {1, 0}});
+  ScriptedBroker newer({.epoch = {2, 0}});
   Client client({.brokers = {older.address(), newer.address()}});
   ASSERT_TRUE(eventually([&] { return client.connection() == newer.address(); }));
 
@@ -315,7 +309,7 @@ TEST(Client, TheBrokerOfTheHighestEpochIsUsed) {
 }
 
 TEST(Client, PayloadOverTheBrokersLimitIsRefusedHere) {
-  FakeBroker broker({.max_payload = 1024});
+  ScriptedBroker broker({.max_payload = 1024});
   Client client(to(broker));
 
   const Reply reply = client.call(echo(std::string(2048, 'x')));
@@ -329,7 +323,7 @@ TEST(Client, PayloadOverTheBrokersLimitIsRefusedHere) {
 }
 
 TEST(Client, LargePayloadsComeBackWhole) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   std::string payload(size_t{3} << 20, 'x');
   payload.back() = 'y';
@@ -341,7 +335,7 @@ TEST(Client, LargePayloadsComeBackWhole) {
 }
 
 TEST(Client, SecondRepliesAreCountedAndNotDelivered) {
-  FakeBroker broker({.manner = Manner::kTwice});
+  ScriptedBroker broker({.manner = Manner::kTwice});
   Client client(to(broker));
 
   client.call(echo("x"));
@@ -351,7 +345,7 @@ TEST(Client, SecondRepliesAreCountedAndNotDelivered) {
 }
 
 TEST(Client, RepliesToNobodyAreCounted) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   client.call(echo("x"));
 
@@ -363,7 +357,7 @@ TEST(Client, RepliesToNobodyAreCounted) {
 }
 
 TEST(Client, MessagesOutOfPlaceCloseTheLinkAndAnotherIsMade) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   client.call(echo("x"));
 
@@ -375,7 +369,7 @@ TEST(Client, MessagesOutOfPlaceCloseTheLinkAndAnotherIsMade) {
 }
 
 TEST(Client, AnswersWhenAskedWhetherItIsAlive) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
   client.call(echo("x"));
 
@@ -385,7 +379,7 @@ TEST(Client, AnswersWhenAskedWhetherItIsAlive) {
 }
 
 TEST(Client, LastReplyIsAcknowledgedWithoutAnotherCall) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
 
   client.call(echo("x"));
@@ -394,7 +388,7 @@ TEST(Client, LastReplyIsAcknowledgedWithoutAnotherCall) {
 }
 
 TEST(Client, StatusComesAsTheBrokerSaysIt) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   Client client(to(broker));
 
   EXPECT_EQ(client.status_json(2s), R"({"epoch":1})");
@@ -408,7 +402,7 @@ TEST(Client, StatusWithoutABrokerIsEmpty) {
 }
 
 TEST(Client, DestructionEndsWhatIsOpen) {
-  FakeBroker broker({.manner = Manner::kSilent});
+  ScriptedBroker broker({.manner = Manner::kSilent});
   std::optional<Client> client(to(broker));
   std::vector<std::future<Reply>> replies;
   for (int i = 0; i < 10; ++i) replies.push_back(client->async_call(echo("x"), asio::use_future));
@@ -419,7 +413,7 @@ TEST(Client, DestructionEndsWhatIsOpen) {
 }
 
 TEST(Client, MayBeDestroyedByItsOwnHandler) {
-  FakeBroker broker;
+  ScriptedBroker broker;
   auto client = std::make_unique<Client>(to(broker));
   std::promise<void> destroyed;
 

@@ -1,12 +1,12 @@
-// The fake broker as a program: what the client's side alone can do is measured against it.
+// The scripted broker as a program that echoes: what the client's side alone can do is measured against it.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 
-#include "fake_broker.h"
+#include "scripted_broker.h"
 
 int main() {
-  redoubt::test::FakeBroker broker;
+  redoubt::test::ScriptedBroker broker;
   broker.remember_nothing();
   std::printf("%s\n", broker.address().c_str());
   std::fflush(stdout);

@@ -1,5 +1,5 @@
-// A broker for the client's tests: accepts clients on a thread of its own and answers as it is told. It keeps
-// nothing and knows no replicas.
+// A broker for tests of the client: accepts clients on a thread of its own and answers as it is told. It
+// keeps nothing and knows no replicas.
 #pragma once
 
 #include <asio/post.hpp>
@@ -21,7 +21,7 @@
 
 namespace redoubt::test {
 
-class FakeBroker : public net::LinkUser {
+class ScriptedBroker : public net::LinkUser {
  public:
   enum class Manner {
     kEcho,    // answers each request at once with its payload
@@ -38,19 +38,19 @@ class FakeBroker : public net::LinkUser {
     wire::Epoch epoch{1, 0};
   };
 
-  FakeBroker() : FakeBroker(Settings{}) {}
-  explicit FakeBroker(Settings settings)
+  ScriptedBroker() : ScriptedBroker(Settings{}) {}
+  explicit ScriptedBroker(Settings settings)
       : settings_(settings),
         manner_(settings.manner),
         listener_(loop_, [this](asio::ip::tcp::socket socket) { accepted(std::move(socket)); }) {
     const std::string error = listener_.listen("127.0.0.1", settings.port);
-    if (!error.empty()) std::fprintf(stderr, "fake broker: %s\n", error.c_str());
+    if (!error.empty()) std::fprintf(stderr, "scripted broker: %s\n", error.c_str());
     address_ = listener_.address();
     thread_ = std::thread([this] { loop_.run([] {}); });
   }
 
   // Ends like a killed process: every connection is gone at once.
-  ~FakeBroker() {
+  ~ScriptedBroker() {
     loop_.stop();
     thread_.join();
   }
@@ -134,7 +134,7 @@ class FakeBroker : public net::LinkUser {
     }
     wire::Welcome welcome;
     welcome.version = wire::kVersionMax;
-    welcome.name = "fake";
+    welcome.name = "scripted";
     welcome.epoch = settings_.epoch;
     welcome.max_payload = settings_.max_payload;
     link.set_max_payload(settings_.max_payload);
