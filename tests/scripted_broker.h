@@ -24,12 +24,14 @@ namespace redoubt::test {
 class ScriptedBroker : public net::LinkUser {
  public:
   enum class Manner {
-    kEcho,    // answers each request at once with its payload
-    kSilent,  // welcomes and takes everything, answers nothing
-    kRefuse,  // answers the hello with a goodbye
-    kMute,    // does not even answer the hello
-    kExpire,  // answers each request with expired, running, at its first level
-    kTwice,   // echoes each request twice
+    kEcho,      // answers each request at once with its payload
+    kSilent,    // welcomes and takes everything, answers nothing
+    kRefuse,    // answers the hello with a goodbye
+    kMute,      // does not even answer the hello
+    kExpire,    // answers each request with expired, running, at its first level
+    kTwice,     // echoes each request twice
+    kFail,      // answers each request with a failure
+    kTurnAway,  // answers each request with a refusal
   };
   struct Settings {
     Manner manner = Manner::kEcho;
@@ -141,6 +143,12 @@ class ScriptedBroker : public net::LinkUser {
     link.send(welcome);
   }
 
+  static wire::Status status_of(Manner manner) {
+    if (manner == Manner::kExpire) return wire::Status::kExpired;
+    if (manner == Manner::kFail) return wire::Status::kFailed;
+    return manner == Manner::kTurnAway ? wire::Status::kRefused : wire::Status::kOk;
+  }
+
   void submitted(net::Link& link, wire::Submit& submit) {
     const Manner manner = manner_;
     if (remembers_) {
@@ -152,12 +160,13 @@ class ScriptedBroker : public net::LinkUser {
     if (manner == Manner::kSilent) return;
     for (wire::Request& request : submit.requests) {
       reply_.seq = request.seq;
-      reply_.status = manner == Manner::kExpire ? wire::Status::kExpired : wire::Status::kOk;
+      reply_.status = status_of(manner);
+      reply_.reason = manner == Manner::kTurnAway ? wire::Refusal::kQueueFull : wire::Refusal::kNone;
       reply_.running = manner == Manner::kExpire;
       reply_.levels.resize(1);
       reply_.levels[0] = {request.levels[0].service, "replica-1", request.levels[0].copies, 10, 20};
       reply_.wait_us = 10;
-      reply_.payload = manner == Manner::kExpire ? Payload() : std::move(request.payload);
+      reply_.payload = reply_.status == wire::Status::kOk ? std::move(request.payload) : Payload();
       link.send(reply_);
       if (manner == Manner::kTwice) link.send(reply_);
     }
