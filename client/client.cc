@@ -120,6 +120,7 @@ void Client::start_batch(std::span<const Request> requests, client::Completion<s
 std::shared_ptr<client::Ticket> Client::new_ticket() { return std::make_shared<client::Ticket>(); }
 
 std::string Client::status_json(std::chrono::nanoseconds timeout) { return shell_->status_json(timeout); }
+bool Client::connected() const { return shell_->connected(); }
 std::string Client::connection() const { return shell_->connection(); }
 ClientStats Client::stats() const { return shell_->stats(); }
 uint64_t Client::incarnation() const { return shell_->incarnation(); }

@@ -37,8 +37,8 @@ namespace redoubt {
 
 struct ClientOptions {
   // `host:port` or `[::1]:port`; a connection is kept to each, and the one that rules is used.
-  std::vector<std::string> brokers;
-  std::string name;                 // for people, in logs and status; empty: `client-<process id>`
+  std::vector<std::string> brokers{};
+  std::string name{};               // for people, in logs and status; empty: `client-<process id>`
   std::string cluster = "redoubt";  // brokers of another cluster refuse this client
   // How long past its deadline a call waits for the broker's own word on it. Zero, the default: a call ends
   // at its deadline, whoever is silent. For measuring programs, which tell "expired" from "lost".
@@ -127,6 +127,9 @@ class Client {
 
   // The ruling broker's status as JSON. Blocks for `timeout` at most, then returns an empty string.
   std::string status_json(std::chrono::nanoseconds timeout = std::chrono::seconds(1));
+
+  // Is there a broker in use? A call need not wait for it.
+  bool connected() const;
 
   // The address of the broker in use, or why there is none.
   std::string connection() const;

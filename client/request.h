@@ -15,8 +15,8 @@ namespace redoubt {
 // One step of a request: a service, and how many replicas are to run it at the same time. The first success
 // counts.
 struct Level {
-  std::string service;  // 1 to 255 bytes
-  uint32_t copies = 1;  // 1 to 64; fewer run when fewer replicas are there
+  std::string service{};  // 1 to 255 bytes
+  uint32_t copies = 1;    // 1 to 64; fewer run when fewer replicas are there
   bool operator==(const Level&) const = default;
 };
 
@@ -30,8 +30,8 @@ enum class Disposal : uint8_t {
 
 struct Request {
   // Run one after the other: the result of one is the payload of the next. 1 to 16.
-  std::vector<Level> levels;
-  Payload payload;
+  std::vector<Level> levels{};
+  Payload payload{};
   // From the call to its outcome, whatever happens in between. Above zero; more than a year counts as a year.
   std::chrono::nanoseconds deadline = std::chrono::seconds(5);
   // On the time spent waiting in queues, summed over the levels. Zero: no limit.

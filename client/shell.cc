@@ -327,6 +327,12 @@ void Shell::on_thread(const std::function<void()>& action) {
   done.get_future().wait();
 }
 
+bool Shell::connected() {
+  bool is = false;
+  on_thread([&] { is = brokers_.current() != nullptr; });
+  return is;
+}
+
 std::string Shell::connection() {
   std::string text;
   on_thread([&] { text = brokers_.state(); });

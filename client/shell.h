@@ -49,6 +49,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   void cancel(std::shared_ptr<Ticket> ticket);
 
   std::string status_json(Duration timeout);
+  bool connected();
   std::string connection();
   ClientStats stats();
 

@@ -1,0 +1,35 @@
+// The flags that say what a request is and whom to send it to: the same for `call` and `bench`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "core/address.h"
+#include "core/result.h"
+#include "core/time.h"
+#include "options/options.h"
+
+namespace redoubt::tool {
+
+enum class Redundancy : uint8_t { kPerLevel, kSingle };
+
+struct RequestFlags {
+  std::vector<Address> brokers{Address{"127.0.0.1", 7400}};
+  std::vector<std::string> levels;
+  std::vector<uint32_t> copies{1};
+  Duration deadline = std::chrono::seconds(5);
+  Duration wait_limit = Duration::zero();
+  Redundancy redundancy = Redundancy::kPerLevel;
+  Disposal disposal = Disposal::kOnCompletion;
+};
+
+void add_broker_flag(Options& options, RequestFlags& flags);
+void add_request_flags(Options& options, RequestFlags& flags);
+
+// The request without its payload; an error when flags do not fit each other.
+Result<Request> request_of(const RequestFlags& flags);
+std::vector<std::string> broker_texts(const RequestFlags& flags);
+
+}  // namespace redoubt::tool

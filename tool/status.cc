@@ -1,0 +1,59 @@
+// `redoubt status`: asks the broker that rules what it knows.
+#include <cstdio>
+
+#include "client/client.h"
+#include "tool/commands.h"
+#include "tool/request_flags.h"
+#include "tool/status_table.h"
+
+namespace redoubt::tool {
+namespace {
+
+class StatusCommand : public Command {
+ public:
+  explicit StatusCommand(Options& program)
+      : options_(program.command("status", "Shows the brokers, the replicas and the load.")) {
+    add_broker_flag(options_, flags_);
+    options_.add("timeout", timeout_, {std::chrono::milliseconds(1), std::chrono::hours(1)},
+                 "to wait for an answer");
+    options_.add("json", json_, "the broker's own JSON instead of a table");
+  }
+
+  bool chosen() const override { return options_.chosen(); }
+
+  int run() override {
+    ClientOptions options;
+    options.brokers = broker_texts(flags_);
+    if (options.brokers.empty())
+      return options_.usage_error("--brokers: at least one address is needed").finish();
+    Client client(std::move(options));
+    const std::string json = client.status_json(timeout_);
+    if (json.empty()) {
+      std::fprintf(stderr, "redoubt status: no broker answers: %s\n", client.connection().c_str());
+      return kExitNoBroker;
+    }
+    if (json_) {
+      std::printf("%s\n", json.c_str());
+      return kExitOk;
+    }
+    const Result<std::string> table = status_table(json);
+    if (!table) {
+      std::fprintf(stderr, "redoubt status: %s\n", table.error().c_str());
+      return kExitFailed;
+    }
+    std::fputs(table->c_str(), stdout);
+    return kExitOk;
+  }
+
+ private:
+  Options& options_;
+  RequestFlags flags_;
+  Duration timeout_ = std::chrono::seconds(2);
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_status(Options& program) { return std::make_unique<StatusCommand>(program); }
+
+}  // namespace redoubt::tool

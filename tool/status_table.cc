@@ -1,0 +1,100 @@
+// Status for people; see status_table.h.
+#include "tool/status_table.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace redoubt::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cell(const Json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", value.get<double>());
+    return text;
+  }
+  if (value.is_array()) {
+    std::string text;
+    for (const Json& item : value) text += (text.empty() ? "" : ",") + cell(item);
+    return text.empty() ? "-" : text;
+  }
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// "service_us.p50" looks into the object.
+Json at(const Json& object, const std::string& path) {
+  const size_t dot = path.find('.');
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(path.substr(0, dot));
+  if (found == object.end()) return nullptr;
+  return dot == std::string::npos ? *found : at(*found, path.substr(dot + 1));
+}
+
+struct Column {
+  const char* title;
+  const char* path;
+};
+
+void append_table(std::string& to, const Json& rows, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const Column& column : columns) lines[0].emplace_back(column.title);
+  for (const Json& row : rows) {
+    lines.emplace_back();
+    for (const Column& column : columns) lines.back().push_back(cell(at(row, column.path)));
+  }
+  std::vector<size_t> widths(columns.size());
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (const auto& line : lines) {
+    to += "  ";
+    for (size_t i = 0; i < line.size(); ++i)
+      to += line[i] + (i + 1 < line.size() ? std::string(widths[i] - line[i].size() + 2, ' ') : "");
+    to += '\n';
+  }
+}
+
+}  // namespace
+
+Result<std::string> status_table(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return Error{"the broker's status is not a JSON object"};
+  std::string table = "manager " + cell(at(json, "manager")) + ", epoch " + cell(at(json, "epoch")) + "\n";
+  table += "pending " + cell(at(json, "pending")) + ", queue " + cell(at(json, "queue")) + ", overload " +
+           cell(at(json, "overload")) + ", clients " + cell(at(json, "clients")) + "\n";
+
+  const Json brokers = at(json, "brokers");
+  table += "\nbrokers\n";
+  append_table(table, brokers,
+               {{"NAME", "name"},
+                {"ADDRESS", "address"},
+                {"ROLE", "role"},
+                {"IN SYNC", "in_sync"},
+                {"CHECKPOINT", "checkpoint_seq"}});
+  table += "\nreplicas\n";
+  append_table(table, at(json, "replicas"),
+               {{"NAME", "name"},
+                {"ADDRESS", "address"},
+                {"SERVICES", "services"},
+                {"WORKERS", "workers"},
+                {"OUTSTANDING", "outstanding"},
+                {"RUNNING", "running"},
+                {"QUEUED", "queued"},
+                {"COMPLETED", "completed"},
+                {"FAILED", "failed"},
+                {"P50 US", "service_us.p50"},
+                {"P99 US", "service_us.p99"}});
+  const Json counters = at(json, "counters");
+  if (counters.is_object() && !counters.empty()) {
+    table += "\ncounters\n";
+    for (const auto& [name, value] : counters.items()) table += "  " + name + " " + cell(value) + "\n";
+  }
+  return table;
+}
+
+}  // namespace redoubt::tool
