@@ -21,6 +21,9 @@
 #include "socket.h"
 
 namespace redoubt::test {
+
+using namespace std::chrono_literals;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -49,7 +52,7 @@ void end_orphans() {
 
 }  // namespace
 
-Cluster::Cluster() {
+Cluster::Cluster(std::string listen) : address_(std::move(listen)) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   std::filesystem::create_directories(REDOUBT_SCRATCH);
@@ -70,10 +73,8 @@ Cluster::~Cluster() {
 }
 
 Process& Cluster::start_broker(const Texts& flags) {
-  const std::string listen = address_.empty() ? "127.0.0.1:0" : address_;
-  const std::string admin = admin_.empty() ? "127.0.0.1:0" : admin_;
-  broker_ = std::make_unique<Process>(joined({REDOUBT_BROKER, "--listen", listen, "--admin", admin}, flags),
-                                      next_log("broker"));
+  broker_ = std::make_unique<Process>(
+      joined({REDOUBT_BROKER, "--listen", address_, "--admin", "127.0.0.1:0"}, flags), next_log("broker"));
   auto ready = broker_->event("ready");
   if (ready.empty()) throw std::runtime_error("the broker did not start: " + broker_->err());
   address_ = ready["listen"];

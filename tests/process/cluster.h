@@ -33,12 +33,13 @@ using History = std::map<std::string, Operation>;
 
 class Cluster {
  public:
-  Cluster();
+  // Where the broker listens; at port 0 the system chooses.
+  explicit Cluster(std::string listen = "127.0.0.1:0");
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Starts the broker and waits until it is ready. Again, after its end: at the same addresses.
+  // Starts the broker and waits until it is ready. Again, after its end: at the same port.
   Process& start_broker(const Texts& flags = {});
   // Starts a replica of the service and waits until it has registered.
   Process& start_replica(const std::string& service, const Texts& what);
@@ -47,11 +48,12 @@ class Cluster {
 
   // The `redoubt` program: `call` and `bench` are given the broker's address.
   std::unique_ptr<Process> start(const Texts& arguments, const std::string& input = {});
-  Ended run(const Texts& arguments, const std::string& input = {}, Nanoseconds limit = 30s);
+  Ended run(const Texts& arguments, const std::string& input = {},
+            Nanoseconds limit = std::chrono::seconds(30));
   Ended call(const Texts& arguments, const std::string& input = {});
   std::unique_ptr<Process> start_bench(const Texts& arguments);
   // What a bench printed at its end, which is waited for.
-  Numbers result_of(Process& bench, Nanoseconds limit = 40s);
+  Numbers result_of(Process& bench, Nanoseconds limit = std::chrono::seconds(40));
   Numbers bench(const Texts& arguments) { return result_of(*start_bench(arguments)); }
   // Any program, with its output in the folder.
   Process& start_program(const Texts& command);

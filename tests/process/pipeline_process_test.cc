@@ -8,6 +8,7 @@
 namespace redoubt::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 

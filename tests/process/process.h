@@ -13,13 +13,12 @@
 
 namespace redoubt::test {
 
-using namespace std::chrono_literals;
 using Nanoseconds = std::chrono::nanoseconds;
 using Texts = std::vector<std::string>;
 
 class Process {
  public:
-  static constexpr Nanoseconds kLimit = 10s;
+  static constexpr Nanoseconds kLimit = std::chrono::seconds(10);
 
   // What it prints goes to LOG.out and LOG.err. The environment is ours without REDOUBT_ variables.
   Process(Texts command, const std::string& log, const std::string& input = "/dev/null");

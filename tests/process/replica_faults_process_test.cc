@@ -11,6 +11,8 @@
 namespace redoubt::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::string text_of(std::chrono::milliseconds time) { return std::to_string(time.count()) + "ms"; }
 
 TEST(ReplicaFaults, OneOfEachLevelKilledAndBackUnderLoad) {
