@@ -87,6 +87,8 @@ TEST(ClientFaults, GarbageCostsItsOwnLinkOnly) {
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "200", "--deadline", "1s", "--duration", "7s", "--require-all"});
 
+  ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_clients") == 1; }));
+  const int descriptors = broker.descriptors();
   for (const Garbage& garbage : all_garbage()) {
     SCOPED_TRACE(garbage.name);
     const Numbers before = cluster.metrics();
@@ -101,6 +103,7 @@ TEST(ClientFaults, GarbageCostsItsOwnLinkOnly) {
     const Numbers after = cluster.metrics();
     EXPECT_EQ(closed_for(after, garbage.reason), closed_for(before, garbage.reason) + 1);
   }
+  EXPECT_TRUE(eventually([&] { return broker.descriptors() <= descriptors; }));
   const Numbers result = cluster.result_of(*bench);
 
   expect_all_answered(result);

@@ -4,6 +4,7 @@
 
 #include "../poll.h"
 #include "cluster.h"
+#include "stalls.h"
 
 namespace redoubt::test {
 namespace {
@@ -19,6 +20,7 @@ TEST(Overload, AFullQueueRefusesFastAndGoodWorkGoesOn) {
   const Numbers alone = cluster.bench({"--levels", "a", "--window", "16", "--duration", "1s"});
   const double capacity = alone.at("rps");
 
+  const Stalls stalls;
   const Numbers result =
       cluster.bench({"--levels", "a", "--rate", "5000", "--deadline", "2s", "--duration", lasts});
 
@@ -27,12 +29,14 @@ TEST(Overload, AFullQueueRefusesFastAndGoodWorkGoesOn) {
   EXPECT_GT(result.at("refused"), 0);
   EXPECT_EQ(result.at("ok") + result.at("refused"), result.at("sent"));
   EXPECT_EQ(cluster.metric("redoubt_refusals_total{reason=\"queue_full\"}"), result.at("refused"));
-  EXPECT_LT(result.at("refusal_us/p99"), 10'000);
+  // There and back; on a machine that lets everybody run at once, 10 ms.
+  EXPECT_LT(result.at("refusal_us/p99"), 10'000 + 2e6 * stalls.longest());
   EXPECT_GE(result.at("goodput"), 0.9 * capacity);
   expect_copies_add_up(cluster);
   figure("overload, capacity", capacity, "requests/s");
   figure("overload, goodput", result.at("goodput"), "requests/s");
   figure("overload, refusals", result.at("refused"));
+  figure("overload, longest stall of the machine", stalls.longest() * 1000, "ms");
   figure("overload, refusal p99", result.at("refusal_us/p99") / 1000, "ms");
 }
 

@@ -2,6 +2,8 @@
 // wrong.
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "../poll.h"
 #include "cluster.h"
 
@@ -126,6 +128,34 @@ TEST(Pipeline, ATakenPortIsOneLineAndExitOne) {
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr(cluster.address()));
   EXPECT_EQ(std::count(second.err.begin(), second.err.end(), '\n'), 1) << second.err;
+}
+
+TEST(Pipeline, ATakenAdminPortIsOneLineAndExitOne) {
+  Cluster cluster;
+  const std::string admin = cluster.start_broker().event("ready").at("admin");
+
+  const Ended second = cluster.run_broker({"--listen", "127.0.0.1:0", "--admin", admin});
+
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.err, HasSubstr(admin));
+  EXPECT_EQ(std::count(second.err.begin(), second.err.end(), '\n'), 1) << second.err;
+}
+
+TEST(Pipeline, AnInterruptedCallStopsItsCommand) {
+  Cluster cluster;
+  cluster.start_broker();
+  cluster.start_replica("slow", {"--exec", "exec sleep 30"});
+  const auto call =
+      cluster.start({"call", "--brokers", cluster.address(), "--levels", "slow", "--deadline", "60s"});
+  ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_copies_outstanding") == 1; }));
+
+  call->signal(SIGINT);
+  const auto code = call->wait();
+
+  EXPECT_EQ(code, 130);
+  EXPECT_TRUE(
+      eventually([&] { return cluster.metric("redoubt_copies_total{fate=\"halted_running\"}") == 1; }));
+  expect_copies_add_up(cluster);
 }
 
 TEST(Pipeline, ABadConfigurationIsNamedByFileLineAndKey) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -118,6 +119,14 @@ double Process::resident() const {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) * 1024;
   return 0;
+}
+
+int Process::descriptors() const {
+  int count = 0;
+  for ([[maybe_unused]] const auto& one :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/fd"))
+    ++count;
+  return count;
 }
 
 std::string read_file(const std::string& path) {

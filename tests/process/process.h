@@ -41,6 +41,8 @@ class Process {
 
   // Resident memory in bytes.
   double resident() const;
+  // Open descriptors.
+  int descriptors() const;
 
  private:
   const std::string log_;

@@ -5,9 +5,12 @@
 #include <csignal>
 #include <sstream>
 
+#include "../frames.h"
 #include "../poll.h"
 #include "cluster.h"
+#include "socket.h"
 #include "stalls.h"
+#include "wire/limits.h"
 
 namespace redoubt::test {
 namespace {
@@ -166,6 +169,142 @@ TEST(ReplicaFaults, OneThatIsAskedToLeaveLosesNothing) {
   expect_copies_add_up(cluster);
   EXPECT_EQ(cluster.metric("redoubt_copies_total{fate=\"lost\"}"), 0);
   EXPECT_EQ(cluster.metric("redoubt_copies_total{fate=\"failed\"}"), 0);
+}
+
+TEST(ReplicaFaults, OneKilledWithASingleCopyLosesNothing) {
+  Cluster cluster;
+  cluster.start_broker();
+  const Texts work{"--builtin", "sleep:exp(10ms)", "--workers", "4"};
+  Process& dies = cluster.start_replica("a", work);
+  cluster.start_replica("a", work);
+
+  const auto bench = cluster.start_bench(
+      {"--levels", "a", "--rate", "300", "--deadline", "2s", "--duration", "2s", "--require-all"});
+  let_pass(1s);
+  dies.kill();
+  const Numbers result = cluster.result_of(*bench);
+
+  expect_all_answered(result);
+  expect_copies_add_up(cluster);
+  EXPECT_EQ(cluster.metric("redoubt_copies_retried_total"),
+            cluster.metric("redoubt_copies_total{fate=\"lost\"}"));
+  figure("one of two replicas killed, one copy each, longest gap", result.at("gap_ms_max"), "ms");
+}
+
+TEST(ReplicaFaults, WhenTheLastOneDiesWorkWaitsForTheNext) {
+  Cluster cluster;
+  cluster.start_broker({"--queue-limit", "50"});
+  cluster.start_replica("a", {"--builtin", "echo"}).kill();
+  ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_replicas{service=\"a\"}") == 0; }));
+
+  const auto bench =
+      cluster.start_bench({"--levels", "a", "--window", "60", "--requests", "60", "--deadline", "10s"});
+  ASSERT_TRUE(eventually([&] {
+    return cluster.metric("redoubt_queue_length") == 50 &&
+           cluster.metric("redoubt_refusals_total{reason=\"queue_full\"}") == 10;
+  }));
+  cluster.start_replica("a", {"--builtin", "echo"});
+  const Numbers result = cluster.result_of(*bench);
+
+  expect_clean(result);
+  EXPECT_EQ(result.at("ok"), 50);
+  EXPECT_EQ(result.at("refused"), 10);
+  expect_copies_add_up(cluster);
+}
+
+TEST(ReplicaFaults, ARequestThatKillsItsReplicasStopsAtTheLimit) {
+  Cluster cluster;
+  cluster.start_broker({"--attempts", "3"});
+  const std::string poison = "read -r word; [ \"$word\" = poison ] && kill -9 $PPID; echo fine";
+  for (int i = 0; i < 5; ++i) cluster.start_replica("a", {"--exec", poison});
+
+  const Ended killer = cluster.call({"--levels", "a"}, "poison\n");
+  const Ended next = cluster.call({"--levels", "a"}, "water\n");
+
+  EXPECT_EQ(killer.code, 1);
+  EXPECT_THAT(killer.err, ::testing::HasSubstr("delivery limit"));
+  EXPECT_EQ(cluster.metric("redoubt_replicas{service=\"a\"}"), 2);
+  EXPECT_EQ(next.out, "fine\n");
+}
+
+// A replica of our own making, whose copies are answered as the test wishes.
+class FalseReplica {
+ public:
+  explicit FalseReplica(const std::string& address) : socket_(address) {
+    const wire::Hello hello{.version_min = wire::kVersionMin,
+                            .version_max = wire::kVersionMax,
+                            .role = wire::Role::kReplica,
+                            .name = "false",
+                            .cluster = "redoubt",
+                            .incarnation = 77,
+                            .link_generation = 1,
+                            .sent_us = 1};
+    socket_.send(redoubt::testing::frame_of(hello));
+    socket_.send(redoubt::testing::frame_of(wire::Register{{"a"}, 4, 16}));
+  }
+  Socket& socket() { return socket_; }
+  // The next copy that arrives.
+  wire::Copy copy() {
+    wire::Copy found;
+    (void)eventually([&] {
+      for (const wire::Message& message :
+           redoubt::testing::receive(decoder_, socket_.read(1, 50ms)).messages) {
+        if (std::holds_alternative<wire::Welcome>(message)) decoder_.set_max(wire::kDefaultMaxPayload);
+        if (const auto* copy = std::get_if<wire::Copy>(&message)) found = *copy;
+      }
+      return found.copy != 0;
+    });
+    return found;
+  }
+
+ private:
+  Socket socket_;
+  wire::Decoder decoder_;
+};
+
+TEST(ReplicaFaults, NonsenseFromOneIsNobodysResult) {
+  Cluster cluster;
+  cluster.start_broker();
+  const auto done = [](uint64_t copy, wire::Epoch epoch) {
+    wire::Done message;
+    message.copy = copy;
+    message.epoch = epoch;
+    message.payload = Payload("wrong");
+    return redoubt::testing::frame_of(message);
+  };
+  // Lengths beyond all limits; somebody else's number and an old epoch, and then silence for dead-after.
+  const std::vector<std::function<std::string(const wire::Copy&)>> answers{
+      [](const wire::Copy&) { return std::string("\0\0\0\x7f\0\0\0\0", 8); },
+      [](const wire::Copy&) { return std::string("GET / HTTP/1.1\r\n\r\n"); },
+      [&](const wire::Copy& copy) { return done(copy.copy + 12345, copy.epoch); },
+      [&](const wire::Copy& copy) {
+        return done(copy.copy, {0, 0});
+      }};
+
+  for (const auto& answer : answers) {
+    FalseReplica replica(cluster.address());
+    ASSERT_TRUE(eventually([&] {
+      const Numbers metrics = cluster.metrics();
+      const auto replicas = metrics.find("redoubt_replicas{service=\"a\"}");
+      return replicas != metrics.end() && replicas->second == 1;
+    }));
+    const auto call = cluster.start({"call", "--brokers", cluster.address(), "--levels", "a"}, "right");
+    const wire::Copy copy = replica.copy();
+    replica.socket().send(answer(copy));
+    (void)replica.socket().read_to_end(5s);
+    EXPECT_TRUE(replica.socket().closed());
+    Process& good = cluster.start_replica("a", {"--builtin", "echo"});
+
+    EXPECT_EQ(call->wait(), 0) << call->err();
+    EXPECT_EQ(call->out(), "right");
+    good.kill();
+    ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_replicas{service=\"a\"}") == 0; }));
+  }
+  expect_copies_add_up(cluster);
+  EXPECT_EQ(cluster.metric("redoubt_late_results_total{reason=\"unknown_copy\"}"), 1);
+  EXPECT_EQ(cluster.metric("redoubt_late_results_total{reason=\"stale_epoch\"}"), 1);
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"oversize\"}"), 2);
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"silent\"}"), 2);
 }
 
 }  // namespace
