@@ -1,5 +1,5 @@
-// CHECK: a statement that only a bug can make false. It is on in every build: the process dies with the place and
-// the statement, and a standby takes over. What a peer, a user or a file can cause is never CHECKed.
+// CHECK: a statement that only a bug can make false. It is on in every build: the process dies with the place
+// and the statement, and a standby takes over. What a peer, a user or a file can cause is never CHECKed.
 #pragma once
 
 #include <cstdio>
@@ -12,8 +12,8 @@ namespace redoubt {
 }
 }  // namespace redoubt
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]]                                            \
-      ::redoubt::check_failed(#condition, __FILE__, __LINE__);                \
+#define CHECK(condition)                                       \
+  do {                                                         \
+    if (!(condition)) [[unlikely]]                             \
+      ::redoubt::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -1,7 +1,9 @@
-// IndexedHeap: items in order of a key, that can leave or change their key at any time. A four-ary heap that knows where
-// each item is: what goes away goes at once, so deadlines of finished requests never pile up. Not thread-safe.
+// IndexedHeap: items in order of a key, that can leave or change their key at any time. A four-ary heap that
+// knows where each item is: what goes away goes at once, so deadlines of finished requests never pile up. Not
+// thread-safe.
 //
-// `Position` tells where an item keeps its place: uint32_t& position(Item). It must hold kNowhere while it is absent.
+// `Position` tells where an item keeps its place: uint32_t& position(Item). It must hold kNowhere while it is
+// absent.
 #pragma once
 
 #include <cstdint>
@@ -92,6 +94,5 @@ class IndexedHeap {
   std::vector<Node> heap_;
   Position position_;
 };
-
 
 }  // namespace redoubt

@@ -1,6 +1,6 @@
-// Payload: bytes that are received once and then only shared, by all copies of a request, its checkpoints and the reply.
-// Cheap to copy (a counted reference); the bytes never change. Copies may be used from several threads at once; one
-// Payload object may not. This header is installed as <redoubt/payload.h>.
+// Payload: bytes that are received once and then only shared, by all copies of a request, its checkpoints and
+// the reply. Cheap to copy (a counted reference); the bytes never change. Copies may be used from several
+// threads at once; one Payload object may not. This header is installed as <redoubt/payload.h>.
 #pragma once
 
 #include <atomic>

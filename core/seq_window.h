@@ -1,6 +1,6 @@
-// SeqWindow: one entry for each sequence number from `begin()` to just before `end()`, found by counting. Numbers are
-// given out upward and let go from below, as a client's request ids are. Grows by doubling up to the owner's limit; an
-// entry left behind is reset to T{}. Not thread-safe.
+// SeqWindow: one entry for each sequence number from `begin()` to just before `end()`, found by counting.
+// Numbers are given out upward and let go from below, as a client's request ids are. Grows by doubling up to
+// the owner's limit; an entry left behind is reset to T{}. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace redoubt {
 template <class T>
 class SeqWindow {
  public:
-  explicit SeqWindow(uint64_t begin = 1) : begin_(begin), end_(begin) {}
+  SeqWindow() = default;
+  explicit SeqWindow(uint64_t begin) : begin_(begin), end_(begin) {}
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
@@ -33,7 +34,8 @@ class SeqWindow {
     end_ = end;
   }
 
-  // Lets go of everything before `begin`, which may lie beyond the end. `leave(entry)` sees each on its way out.
+  // Lets go of everything before `begin`, which may lie beyond the end. `leave(entry)` sees each on its way
+  // out.
   template <class Leave>
   void advance(uint64_t begin, Leave leave) {
     while (begin_ < begin && begin_ < end_) {
@@ -56,7 +58,7 @@ class SeqWindow {
   }
 
   std::vector<T> entries_;  // a power of two
-  uint64_t begin_, end_;
+  uint64_t begin_ = 1, end_ = 1;
 };
 
 }  // namespace redoubt

@@ -14,7 +14,9 @@ using Duration = Clock::duration;
 inline constexpr Time kNever = Time::max();
 
 // What travels is whole microseconds: finer is lost in any network's noise.
-constexpr int64_t to_us(Duration d) { return std::chrono::duration_cast<std::chrono::microseconds>(d).count(); }
+constexpr int64_t to_us(Duration d) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(d).count();
+}
 constexpr int64_t to_us(Time t) { return to_us(t.time_since_epoch()); }
 constexpr Duration from_us(int64_t us) { return std::chrono::microseconds(us); }
 constexpr double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }

@@ -1,7 +1,8 @@
-// Transit: how much longer than usual a frame was under way on one link. Budgets travel as what is left of them
-// together with the sender's steady time; two hosts' steady clocks differ by an unknown constant, so only what a frame
-// took beyond the fastest one seen can be known, and that is charged: a copy that lay five seconds in a stopped
-// process's socket arrives five seconds older, not fresh. Pure; one object a link and direction.
+// Transit: how much longer than usual a frame was under way on one link. Budgets travel as what is left of
+// them together with the sender's steady time; two hosts' steady clocks differ by an unknown constant, so
+// only what a frame took beyond the fastest one seen can be known, and that is charged: a copy that lay five
+// seconds in a stopped process's socket arrives five seconds older, not fresh. Pure; one object a link and
+// direction.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace redoubt {
 
 class Transit {
  public:
-  // What a frame sent at `sent_us` (the sender's clock) and received at `received` (ours) took beyond the fastest.
+  // What a frame sent at `sent_us` (the sender's clock) and received at `received` (ours) took beyond the
+  // fastest.
   Duration excess(Time received, int64_t sent_us) {
     const int64_t received_us = to_us(received);
     // Unsigned subtraction: a peer may send any number, and wrapping is defined where overflow is not.
-    const auto took = static_cast<int64_t>(static_cast<uint64_t>(received_us) - static_cast<uint64_t>(sent_us));
+    const auto took =
+        static_cast<int64_t>(static_cast<uint64_t>(received_us) - static_cast<uint64_t>(sent_us));
     if (!known_) {
       known_ = true;
       fastest_us_ = took;
@@ -33,8 +36,8 @@ class Transit {
   }
 
  private:
-  // Clocks drift apart by at most this much: without ageing, a link's fastest frame would one day be impossible to
-  // reach again and every frame would be charged.
+  // Clocks drift apart by at most this much: without ageing, a link's fastest frame would one day be
+  // impossible to reach again and every frame would be charged.
   static constexpr int64_t kDriftDivisor = 10000;  // 100 parts per million
   static constexpr uint64_t kMostUs = uint64_t{1} << 50;
 

@@ -1,5 +1,6 @@
-// Dialer: keeps trying to reach one address. The first try after a loss is immediate, the next ones wait longer and
-// longer, jittered so that a thousand peers of one dead broker do not return in step. All calls from the loop's thread.
+// Dialer: keeps trying to reach one address. The first try after a loss is immediate, the next ones wait
+// longer and longer, jittered so that a thousand peers of one dead broker do not return in step. All calls
+// from the loop's thread.
 #pragma once
 
 #include <asio/ip/tcp.hpp>

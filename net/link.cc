@@ -1,4 +1,5 @@
-// One connection; see link.h. Receives and sends with the socket calls themselves: the loop only tells when to.
+// One connection; see link.h. Receives and sends with the socket calls themselves: the loop only tells when
+// to.
 #include "net/link.h"
 
 #include <sys/socket.h>
@@ -54,7 +55,8 @@ void Link::on_readable() {
   pieces[0] = {direct.data(), direct.size()};
   pieces[1] = {buffer.data(), buffer.size()};
   const bool in_place = !direct.empty();
-  const ssize_t received = ::readv(socket_.native_handle(), in_place ? pieces.data() : &pieces[1], in_place ? 2 : 1);
+  const ssize_t received =
+      ::readv(socket_.native_handle(), in_place ? pieces.data() : &pieces[1], in_place ? 2 : 1);
   if (received < 0) {
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
     lose(CloseReason::kNone, std::strerror(errno));
@@ -76,19 +78,24 @@ void Link::on_readable() {
 bool Link::take_in(std::string_view bytes) {
   decoder_.feed(bytes);
   for (;;) {
-    wire::Message& message = loop_.inbox();
+    wire::Message& message = inbox_;
     switch (decoder_.next(message)) {
-      case wire::Decoded::kNeedMore: return true;
+      case wire::Decoded::kNeedMore:
+        return true;
       case wire::Decoded::kBad:
         lose(decoder_.why(), decoder_.bad_text());
         return false;
-      case wire::Decoded::kMessage: break;
+      case wire::Decoded::kMessage:
+        break;
     }
     if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
       goodbye_ = std::string(wire::name_of(goodbye->reason)) + ": " + goodbye->text;
     }
     user_.on_message(*this, message);
     if (closed_) return false;
+    // A large batch is rare, and its memory would stay with an idle link.
+    if (const auto* submit = std::get_if<wire::Submit>(&message); submit && submit->requests.capacity() > 16)
+      message = std::monostate{};
   }
 }
 
@@ -107,7 +114,8 @@ void Link::flush() {
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (out_.bytes() > kWriteLimit)
-        lose(CloseReason::kSlow, "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it");
+        lose(CloseReason::kSlow,
+             "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it");
       else
         wait_writable();
       return;

@@ -1,5 +1,5 @@
-// Link: one TCP connection that carries frames. Reads into memory shared by the whole thread, so an idle link costs
-// little; collects what is sent and writes it once a turn. All calls from the loop's thread.
+// Link: one TCP connection that carries frames. Reads into memory shared by the whole thread, so an idle link
+// costs little; collects what is sent and writes it once a turn. All calls from the loop's thread.
 #pragma once
 
 #include <asio/ip/tcp.hpp>
@@ -16,11 +16,11 @@ namespace redoubt::net {
 class LinkUser {
  public:
   virtual ~LinkUser() = default;
-  // A frame has arrived. The message's memory is used again after the call: move out what is to stay. The user may
-  // close this link in the call.
+  // A frame has arrived. The message's memory is used again after the call: move out what is to stay. The
+  // user may close this link in the call.
   virtual void on_message(Link& link, wire::Message& message) = 0;
-  // The link is gone, and not because close() was called here: the peer left, broke the protocol or was too slow. The
-  // last call about this link.
+  // The link is gone, and not because close() was called here: the peer left, broke the protocol or was too
+  // slow. The last call about this link.
   virtual void on_lost(Link& link, wire::CloseReason reason, const std::string& text) = 0;
 };
 
@@ -75,6 +75,8 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string peer_;
   wire::Decoder decoder_;
   wire::Outbox out_;
+  // The message being read: a link mostly carries one kind, whose memory is used again.
+  wire::Message inbox_;
   std::string goodbye_;  // the peer's last words
   bool dirty_ = false;
   bool waits_writable_ = false;

@@ -29,7 +29,8 @@ std::string Listener::listen(const std::string& host, uint16_t port) {
   // A large backlog: a burst of connects beyond it costs each a second (a lost SYN is sent again after that).
   if (!error) acceptor_.listen(4096, error);
   if (error == asio::error::address_in_use)
-    return "address " + to_text(endpoint) + " is taken: another program listens there; choose another --listen";
+    return "address " + to_text(endpoint) +
+           " is taken: another program listens there; choose another --listen";
   if (error) return "cannot listen on " + to_text(endpoint) + ": " + error.message();
   accept();
   return {};

@@ -8,7 +8,7 @@
 namespace redoubt::net {
 
 namespace {
-constexpr size_t kReadBuffer = 256 * 1024;
+constexpr size_t kReadBuffer = 16 * 1024;
 }
 
 Loop::Loop() : io_(1), read_buffer_(kReadBuffer) {}

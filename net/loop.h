@@ -1,6 +1,6 @@
-// Loop: one thread's turns. In a turn everything that is ready is handled, then everything that the turn produced is
-// written: one write a link, whatever the number of messages. Owns the memory that the thread's links share.
-// All calls from the thread that runs it, except stop() and io(), which any thread may use.
+// Loop: one thread's turns. In a turn everything that is ready is handled, then everything that the turn
+// produced is written: one write a link, whatever the number of messages. Owns the memory that the thread's
+// links share. All calls from the thread that runs it, except stop() and io(), which any thread may use.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -27,7 +27,8 @@ class Loop {
 
   asio::io_context& io() { return io_; }
 
-  // The time at which this turn's first handler ran: the one clock reading that all of a turn's decisions share.
+  // The time at which this turn's first handler ran: the one clock reading that all of a turn's decisions
+  // share.
   Time now() {
     if (!now_is_read_) {
       now_ = Clock::now();
@@ -39,7 +40,6 @@ class Loop {
   // What the links of this thread share.
   wire::ChunkPool& chunks() { return chunks_; }
   std::vector<char>& read_buffer() { return read_buffer_; }
-  wire::Message& inbox() { return inbox_; }
   void wants_flush(std::weak_ptr<Link> link) { dirty_.push_back(std::move(link)); }
 
  private:
@@ -52,7 +52,6 @@ class Loop {
   bool now_is_read_ = false;
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
-  wire::Message inbox_;
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;
 };
 

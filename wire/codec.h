@@ -1,5 +1,5 @@
-// Bytes <-> messages. A frame is: u32 envelope length, u32 payload length (little-endian), envelope (protobuf), payload.
-// Pure and not thread-safe; different objects may be used by different threads.
+// Bytes <-> messages. A frame is: u32 envelope length, u32 payload length (little-endian), envelope
+// (protobuf), payload. Pure and not thread-safe; different objects may be used by different threads.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace redoubt::wire {
 
 inline constexpr size_t kFrameHead = 8;
 
-// Appends the message as one frame. The message must be within limits.h (CHECKed): senders cut texts themselves.
+// Appends the message as one frame. The message must be within limits.h (CHECKed): senders cut texts
+// themselves.
 void encode(const Hello& message, Outbox& out);
 void encode(const Welcome& message, Outbox& out);
 void encode(const Goodbye& message, Outbox& out);
@@ -44,8 +45,9 @@ class Decoder {
   // Until set_max() only a handshake passes: small envelopes and no payload.
   Decoder() = default;
 
-  // What the peer may send from now on. A payload above `max_payload` is skipped without being stored, and its message
-  // arrives with payload_skipped() set: refusing a request must not cost the link. Above kMaxMaxPayload it does.
+  // What the peer may send from now on. A payload above `max_payload` is skipped without being stored, and
+  // its message arrives with payload_skipped() set: refusing a request must not cost the link. Above
+  // kMaxMaxPayload it does.
   void set_max(uint64_t max_payload);
 
   // More bytes from the peer. They must stay until next() has answered kNeedMore or kBad.
@@ -57,7 +59,8 @@ class Decoder {
   // The last message's payload was above the limit and is missing.
   bool payload_skipped() const { return skipped_; }
 
-  // While a large payload is coming in: where its next bytes belong, so that a link can receive them in place.
+  // While a large payload is coming in: where its next bytes belong, so that a link can receive them in
+  // place.
   std::span<char> direct();
   void received_direct(size_t size) { payload_at_ += size; }
 
@@ -71,12 +74,12 @@ class Decoder {
   Decoded finish(Message& out);
 
   std::string_view input_;
-  std::string partial_;        // the begin of a frame whose envelope is not complete yet
+  std::string partial_;  // the begin of a frame whose envelope is not complete yet
   uint32_t envelope_size_ = 0;
   uint64_t payload_size_ = 0;
-  uint64_t payload_at_ = 0;    // bytes of the payload that are in
+  uint64_t payload_at_ = 0;  // bytes of the payload that are in
   Payload payload_;
-  Message waiting_;            // the message whose payload is coming in
+  Message waiting_;               // the message whose payload is coming in
   std::vector<uint32_t> shares_;  // of a batch: each request's part of the payload
   bool in_payload_ = false;
   bool skipped_ = false;

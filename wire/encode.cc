@@ -1,244 +1,261 @@
-// Messages -> bytes; see codec.h. One protobuf arena a thread is used again for every frame.
-#include <bit>
+// Messages -> bytes; see codec.h. Field numbers are those of proto/.
 #include <cstring>
 
 #include "core/check.h"
-#include "frame.pb.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
-#include "wire/scratch.h"
+#include "wire/protobuf.h"
 
 namespace redoubt::wire {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "frame heads are written in the machine's order");
+// Field numbers of proto/frame.proto, Envelope.
+enum Kind : uint32_t {
+  kHello = 1,
+  kWelcome = 2,
+  kGoodbye = 3,
+  kDummy = 4,
+  kSubmit = 16,
+  kCancel = 17,
+  kAcknowledge = 18,
+  kReply = 19,
+  kRegister = 32,
+  kCopy = 33,
+  kHalt = 34,
+  kStarted = 35,
+  kDone = 36,
+  kLeaving = 37,
+  kStatusQuery = 48,
+  kStatusReply = 49,
+};
 
-void write_frame(const proto::Envelope& envelope, const Payload* const* payloads, size_t count, Outbox& out) {
-  const size_t size = envelope.ByteSizeLong();
-  CHECK(size <= kMaxEnvelope);
-  uint64_t payload_size = 0;
-  for (size_t i = 0; i < count; ++i) payload_size += payloads[i]->size();
+// One frame's head and envelope: `body` writes the message's fields, which take at most `most` bytes.
+template <class Body>
+void write_envelope(Kind kind, size_t most, uint64_t payload_size, Outbox& out, Body body) {
   CHECK(payload_size <= kMaxMaxPayload);
-
-  char* at = out.append(kFrameHead + size);
-  const auto envelope_length = static_cast<uint32_t>(size);
+  const size_t room = kFrameHead + 2 * kMaxField + most;
+  char* const frame = out.reserve(room);
+  Writer writer(frame + kFrameHead);
+  writer.message(kind, body);
+  const auto size = static_cast<size_t>(writer.at() - frame);
+  CHECK(size <= room && size - kFrameHead <= kMaxEnvelope);
+  const auto envelope_length = static_cast<uint32_t>(size - kFrameHead);
   const auto payload_length = static_cast<uint32_t>(payload_size);
-  std::memcpy(at, &envelope_length, 4);
-  std::memcpy(at + 4, &payload_length, 4);
-  envelope.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(at + kFrameHead));
-  for (size_t i = 0; i < count; ++i) out.append(*payloads[i]);
+  std::memcpy(frame, &envelope_length, 4);
+  std::memcpy(frame + 4, &payload_length, 4);
+  out.commit(size);
 }
 
-void write_frame(const proto::Envelope& envelope, Outbox& out) { write_frame(envelope, nullptr, 0, out); }
-
-void write_frame(const proto::Envelope& envelope, const Payload& payload, Outbox& out) {
-  const Payload* one = &payload;
-  write_frame(envelope, &one, 1, out);
+void put(uint32_t field, const Epoch& epoch, Writer& to) {
+  to.message(field, [&](Writer& in) {
+    in.number(1, epoch.number);
+    in.number(2, epoch.broker);
+  });
 }
 
-void put(const Epoch& epoch, proto::Epoch& out) {
-  out.set_number(epoch.number);
-  out.set_broker(epoch.broker);
+void put(uint32_t field, const Load& load, Writer& to) {
+  to.message(field, [&](Writer& in) {
+    in.number(1, load.queued);
+    in.number(2, load.running);
+  });
 }
 
-void put(const Load& load, proto::Load& out) {
-  out.set_queued(load.queued);
-  out.set_running(load.running);
+size_t most_of(const Request& request) {
+  size_t most = 8 * kMaxField;
+  for (const Level& level : request.levels) most += 3 * kMaxField + level.service.size();
+  return most;
 }
 
-void put(const Request& request, proto::Request& out) {
-  out.set_seq(request.seq);
-  for (const Level& level : request.levels) {
-    proto::Level& to = *out.add_levels();
-    to.set_service(level.service);
-    to.set_copies(level.copies);
-  }
-  out.set_deadline_us(request.deadline_us);
-  if (request.wait_limit_us) out.set_wait_limit_us(request.wait_limit_us);
-  out.set_disposal(static_cast<uint32_t>(request.disposal));
-  if (request.resend) out.set_resend(true);
-  out.set_payload_size(static_cast<uint32_t>(request.payload.size()));
+void put(uint32_t field, const Request& request, Writer& to) {
+  to.message(field, [&](Writer& in) {
+    in.number(1, request.seq);
+    for (const Level& level : request.levels) {
+      in.message(2, [&](Writer& one) {
+        one.bytes(1, level.service);
+        one.number(2, level.copies);
+      });
+    }
+    in.number(3, request.deadline_us);
+    in.number(4, request.wait_limit_us);
+    in.number(5, static_cast<uint64_t>(request.disposal));
+    in.flag(6, request.resend);
+    in.number(7, request.payload.size());
+  });
+}
+
+template <class Ids>
+void put_packed(uint32_t field, const Ids& ids, bool fixed, Writer& to) {
+  if (ids.empty()) return;
+  to.message(field, [&](Writer& in) {
+    for (const uint64_t id : ids) fixed ? in.raw_fixed64(id) : in.raw(id);
+  });
 }
 
 }  // namespace
 
 void encode(const Hello& message, Outbox& out) {
-  Scratch scratch;
-  proto::Hello& to = *scratch.envelope().mutable_hello();
-  to.set_version_min(message.version_min);
-  to.set_version_max(message.version_max);
-  to.set_role(static_cast<proto::Role>(message.role));
-  to.set_name(message.name);
-  to.set_cluster(message.cluster);
-  to.set_incarnation(message.incarnation);
-  to.set_link_generation(message.link_generation);
-  to.set_sent_us(message.sent_us);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kHello, 8 * kMaxField + message.name.size() + message.cluster.size(), 0, out,
+                 [&](Writer& to) {
+                   to.number(1, message.version_min);
+                   to.number(2, message.version_max);
+                   to.number(3, static_cast<uint64_t>(message.role));
+                   to.bytes(4, message.name);
+                   to.bytes(5, message.cluster);
+                   to.fixed64(6, message.incarnation);
+                   to.number(7, message.link_generation);
+                   to.signed_number(8, message.sent_us);
+                 });
 }
 
 void encode(const Welcome& message, Outbox& out) {
-  Scratch scratch;
-  proto::Welcome& to = *scratch.envelope().mutable_welcome();
-  to.set_version(message.version);
-  to.set_name(message.name);
-  put(message.epoch, *to.mutable_epoch());
-  to.set_max_payload(message.max_payload);
-  to.set_heartbeat_us(message.heartbeat_us);
-  to.set_dead_after_us(message.dead_after_us);
-  to.set_sent_us(message.sent_us);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kWelcome, 9 * kMaxField + message.name.size(), 0, out, [&](Writer& to) {
+    to.number(1, message.version);
+    to.bytes(2, message.name);
+    put(3, message.epoch, to);
+    to.number(4, message.max_payload);
+    to.number(5, message.heartbeat_us);
+    to.number(6, message.dead_after_us);
+    to.signed_number(7, message.sent_us);
+  });
 }
 
 void encode(const Goodbye& message, Outbox& out) {
-  Scratch scratch;
-  proto::Goodbye& to = *scratch.envelope().mutable_goodbye();
-  to.set_reason(static_cast<uint32_t>(message.reason));
-  to.set_text(message.text);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kGoodbye, 2 * kMaxField + message.text.size(), 0, out, [&](Writer& to) {
+    to.number(1, static_cast<uint64_t>(message.reason));
+    to.bytes(2, message.text);
+  });
 }
 
 void encode(const Dummy& message, Outbox& out) {
-  Scratch scratch;
-  proto::Dummy& to = *scratch.envelope().mutable_dummy();
-  to.set_answer(message.answer);
-  to.set_sent_us(message.sent_us);
-  to.set_echo_us(message.echo_us);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kDummy, 3 * kMaxField, 0, out, [&](Writer& to) {
+    to.flag(1, message.answer);
+    to.signed_number(2, message.sent_us);
+    to.signed_number(3, message.echo_us);
+  });
 }
 
 void encode(const Submit& message, Outbox& out) {
   CHECK(message.requests.size() <= kMaxBatch);
-  Scratch scratch;
-  proto::Submit& to = *scratch.envelope().mutable_submit();
-  to.set_low_water(message.low_water);
-  to.set_sent_us(message.sent_us);
-  if (message.requests.size() == 1) {
-    put(message.requests.front(), *to.add_requests());
-    write_frame(scratch.envelope(), message.requests.front().payload, out);
-    return;
-  }
-  std::vector<const Payload*> payloads;
-  payloads.reserve(message.requests.size());
+  size_t most = 2 * kMaxField;
+  uint64_t payload_size = 0;
   for (const Request& request : message.requests) {
-    put(request, *to.add_requests());
-    payloads.push_back(&request.payload);
+    most += most_of(request);
+    payload_size += request.payload.size();
   }
-  write_frame(scratch.envelope(), payloads.data(), payloads.size(), out);
+  write_envelope(kSubmit, most, payload_size, out, [&](Writer& to) {
+    to.number(1, message.low_water);
+    to.signed_number(2, message.sent_us);
+    for (const Request& request : message.requests) put(3, request, to);
+  });
+  for (const Request& request : message.requests) out.append(request.payload);
 }
 
 void encode(const Cancel& message, Outbox& out) {
   CHECK(message.seqs.size() <= kMaxBatch);
-  Scratch scratch;
-  proto::Cancel& to = *scratch.envelope().mutable_cancel();
-  to.set_low_water(message.low_water);
-  for (const uint64_t seq : message.seqs) to.add_seqs(seq);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kCancel, (2 + message.seqs.size()) * kMaxField, 0, out, [&](Writer& to) {
+    to.number(1, message.low_water);
+    put_packed(2, message.seqs, false, to);
+  });
 }
 
 void encode(const Acknowledge& message, Outbox& out) {
-  Scratch scratch;
-  scratch.envelope().mutable_acknowledge()->set_low_water(message.low_water);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kAcknowledge, kMaxField, 0, out, [&](Writer& to) { to.number(1, message.low_water); });
 }
 
 void encode(const Reply& message, Outbox& out) {
-  Scratch scratch;
-  proto::Reply& to = *scratch.envelope().mutable_reply();
-  to.set_seq(message.seq);
-  if (message.status != Status::kOk) to.set_status(static_cast<uint32_t>(message.status));
-  if (message.reason != Refusal::kNone) to.set_reason(static_cast<uint32_t>(message.reason));
-  if (!message.text.empty()) to.set_text(message.text);
-  if (message.level) to.set_level(message.level);
-  if (message.running) to.set_running(true);
-  to.set_wait_us(message.wait_us);
-  for (const LevelReport& level : message.levels) {
-    proto::LevelReport& report = *to.add_levels();
-    report.set_service(level.service);
-    report.set_replica(level.replica);
-    report.set_copies(level.copies);
-    report.set_wait_us(level.wait_us);
-    report.set_service_us(level.service_us);
-  }
-  write_frame(scratch.envelope(), message.payload, out);
+  size_t most = 7 * kMaxField + message.text.size();
+  for (const LevelReport& level : message.levels)
+    most += 6 * kMaxField + level.service.size() + level.replica.size();
+  write_envelope(kReply, most, message.payload.size(), out, [&](Writer& to) {
+    to.number(1, message.seq);
+    to.number(2, static_cast<uint64_t>(message.status));
+    to.number(3, static_cast<uint64_t>(message.reason));
+    to.bytes(4, message.text);
+    to.number(5, message.level);
+    to.flag(6, message.running);
+    to.number(7, message.wait_us);
+    for (const LevelReport& level : message.levels) {
+      to.message(8, [&](Writer& one) {
+        one.bytes(1, level.service);
+        one.bytes(2, level.replica);
+        one.number(3, level.copies);
+        one.number(4, level.wait_us);
+        one.number(5, level.service_us);
+      });
+    }
+  });
+  out.append(message.payload);
 }
 
 void encode(const Register& message, Outbox& out) {
-  Scratch scratch;
-  proto::Register& to = *scratch.envelope().mutable_register_();
-  for (const std::string& service : message.services) to.add_services(service);
-  to.set_workers(message.workers);
-  to.set_queue_limit(message.queue_limit);
-  write_frame(scratch.envelope(), out);
+  size_t most = 2 * kMaxField;
+  for (const std::string& service : message.services) most += kMaxField + service.size();
+  write_envelope(kRegister, most, 0, out, [&](Writer& to) {
+    for (const std::string& service : message.services) to.repeated_bytes(1, service);
+    to.number(2, message.workers);
+    to.number(3, message.queue_limit);
+  });
 }
 
 void encode(const Copy& message, Outbox& out) {
-  Scratch scratch;
-  proto::Copy& to = *scratch.envelope().mutable_copy();
-  to.set_copy(message.copy);
-  put(message.epoch, *to.mutable_epoch());
-  to.set_service(message.service);
-  if (message.level) to.set_level(message.level);
-  to.set_client(message.request.client);
-  to.set_seq(message.request.seq);
-  to.set_attempt(message.attempt);
-  to.set_deadline_us(message.deadline_us);
-  if (message.limits_wait) {
-    to.set_limits_wait(true);
-    to.set_wait_us(message.wait_us);
-  }
-  if (message.tell_start) to.set_tell_start(true);
-  to.set_sent_us(message.sent_us);
-  write_frame(scratch.envelope(), message.payload, out);
+  write_envelope(kCopy, 15 * kMaxField, message.payload.size(), out, [&](Writer& to) {
+    to.fixed64(1, message.copy);
+    put(2, message.epoch, to);
+    to.number(3, message.service);
+    to.number(4, message.level);
+    to.fixed64(5, message.request.client);
+    to.number(6, message.request.seq);
+    to.number(7, message.attempt);
+    to.number(8, message.deadline_us);
+    to.number(9, message.wait_us);
+    to.flag(10, message.limits_wait);
+    to.flag(11, message.tell_start);
+    to.signed_number(12, message.sent_us);
+  });
+  out.append(message.payload);
 }
 
 void encode(const Halt& message, Outbox& out) {
   CHECK(message.copies.size() <= kMaxBatch);
-  Scratch scratch;
-  proto::Halt& to = *scratch.envelope().mutable_halt();
-  for (const uint64_t copy : message.copies) to.add_copies(copy);
-  write_frame(scratch.envelope(), out);
+  write_envelope(kHalt, kMaxField + message.copies.size() * 8, 0, out,
+                 [&](Writer& to) { put_packed(1, message.copies, true, to); });
 }
 
 void encode(const Started& message, Outbox& out) {
-  Scratch scratch;
-  proto::Started& to = *scratch.envelope().mutable_started();
-  to.set_copy(message.copy);
-  put(message.epoch, *to.mutable_epoch());
-  put(message.load, *to.mutable_load());
-  write_frame(scratch.envelope(), out);
+  write_envelope(kStarted, 8 * kMaxField, 0, out, [&](Writer& to) {
+    to.fixed64(1, message.copy);
+    put(2, message.epoch, to);
+    put(3, message.load, to);
+  });
 }
 
 void encode(const Done& message, Outbox& out) {
-  Scratch scratch;
-  proto::Done& to = *scratch.envelope().mutable_done();
-  to.set_copy(message.copy);
-  put(message.epoch, *to.mutable_epoch());
-  if (message.level) to.set_level(message.level);
-  if (message.fate != Fate::kOk) to.set_fate(static_cast<uint32_t>(message.fate));
-  if (!message.text.empty()) to.set_text(message.text);
-  to.set_wait_ns(message.wait_ns);
-  to.set_service_ns(message.service_ns);
-  if (message.started_expired) to.set_started_expired(true);
-  put(message.load, *to.mutable_load());
-  write_frame(scratch.envelope(), message.payload, out);
+  const size_t most = 14 * kMaxField + message.text.size();
+  write_envelope(kDone, most, message.payload.size(), out, [&](Writer& to) {
+    to.fixed64(1, message.copy);
+    put(2, message.epoch, to);
+    to.number(3, message.level);
+    to.number(4, static_cast<uint64_t>(message.fate));
+    to.bytes(5, message.text);
+    to.number(6, message.wait_ns);
+    to.number(7, message.service_ns);
+    to.flag(8, message.started_expired);
+    put(9, message.load, to);
+  });
+  out.append(message.payload);
 }
 
 void encode(const Leaving&, Outbox& out) {
-  Scratch scratch;
-  scratch.envelope().mutable_leaving();
-  write_frame(scratch.envelope(), out);
+  write_envelope(kLeaving, 0, 0, out, [](Writer&) {});
 }
 
 void encode(const StatusQuery&, Outbox& out) {
-  Scratch scratch;
-  scratch.envelope().mutable_status_query();
-  write_frame(scratch.envelope(), out);
+  write_envelope(kStatusQuery, 0, 0, out, [](Writer&) {});
 }
 
 void encode(const StatusReply& message, Outbox& out) {
-  Scratch scratch;
-  scratch.envelope().mutable_status_reply();
-  write_frame(scratch.envelope(), message.payload, out);
+  write_envelope(kStatusReply, 0, message.payload.size(), out, [](Writer&) {});
+  out.append(message.payload);
 }
 
 void encode(const Message& message, Outbox& out) {

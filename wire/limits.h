@@ -1,4 +1,5 @@
-// Every bound on what may travel. A peer that passes one is told which and its link is closed; nothing grows instead.
+// Every bound on what may travel. A peer that passes one is told which and its link is closed; nothing grows
+// instead.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +9,20 @@ namespace redoubt::wire {
 inline constexpr uint32_t kVersionMin = 1;
 inline constexpr uint32_t kVersionMax = 1;
 
-inline constexpr uint32_t kMaxEnvelope = 1 << 20;            // bytes; a full batch of submits fits
-inline constexpr uint64_t kDefaultMaxPayload = 16 << 20;     // bytes; a broker's --max-payload
-inline constexpr uint64_t kMaxMaxPayload = 1 << 30;          // bytes; what --max-payload may be raised to
-inline constexpr uint32_t kMaxNameBytes = 255;               // of services, replicas, clients, clusters
-inline constexpr uint32_t kMaxTextBytes = 4096;              // of failures and reasons; longer ones are cut
+inline constexpr uint32_t kMaxEnvelope = 1 << 20;         // bytes; a full batch of submits fits
+inline constexpr uint64_t kDefaultMaxPayload = 16 << 20;  // bytes; a broker's --max-payload
+inline constexpr uint64_t kMaxMaxPayload = 1 << 30;       // bytes; what --max-payload may be raised to
+inline constexpr uint32_t kMaxNameBytes = 255;            // of services, replicas, clients, clusters
+inline constexpr uint32_t kMaxTextBytes = 4096;           // of failures and reasons; longer ones are cut
 inline constexpr uint32_t kMaxLevels = 16;
-inline constexpr uint32_t kMaxCopies = 64;                   // of one request at one level
-inline constexpr uint32_t kMaxBatch = 4096;                  // requests in one Submit, ids in one Cancel or Halt
-inline constexpr uint32_t kMaxServices = 64;                 // of one replica
-inline constexpr uint32_t kMaxWorkers = 4096;                // of one replica
+inline constexpr uint32_t kMaxCopies = 64;     // of one request at one level
+inline constexpr uint32_t kMaxBatch = 4096;    // requests in one Submit, ids in one Cancel or Halt
+inline constexpr uint32_t kMaxServices = 64;   // of one replica
+inline constexpr uint32_t kMaxWorkers = 4096;  // of one replica
 inline constexpr uint64_t kMaxBudgetUs = uint64_t{366} * 24 * 3600 * 1000000;  // a year
 
 static_assert(kMaxBatch * 12 < kMaxEnvelope, "a batch of ids must fit into an envelope");
-static_assert(kMaxLevels * (kMaxNameBytes + 16) + kMaxTextBytes < kMaxEnvelope / 16, "a request must be small");
+static_assert(kMaxLevels * (kMaxNameBytes + 16) + kMaxTextBytes < kMaxEnvelope / 16,
+              "a request must be small");
 
 }  // namespace redoubt::wire

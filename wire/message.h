@@ -1,6 +1,6 @@
-// Every message that travels, as a plain value: what cores and shells see. Generated protobuf types stop at the codec.
-// The field comments that matter stand in proto/; here are the words' meanings. Durations are what is left at the
-// moment the frame is made.
+// Every message that travels, as a plain value: what cores and shells see. Generated protobuf types stop at
+// the codec. The field comments that matter stand in proto/; here are the words' meanings. Durations are what
+// is left at the moment the frame is made.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ enum class Status : uint8_t { kOk, kFailed, kRefused, kExpired, kCancelled };
 // Why a request was not served.
 enum class Refusal : uint8_t {
   kNone,
-  kQueueFull,     // the manager's queue is at its limit
-  kRate,          // over --admit-rate
-  kNoReplica,     // a service that no replica ever offered
-  kTooLarge,      // payload over the limit
-  kClientLimit,   // too many requests of this client unsettled
-  kInvalid,       // no level, too many levels or copies, a name too long
-  kStopping,      // the broker is shutting down
-  kResultGone,    // a re-send of a request that completed, whose result is no longer held
+  kQueueFull,    // the manager's queue is at its limit
+  kRate,         // over --admit-rate
+  kNoReplica,    // a service that no replica ever offered
+  kTooLarge,     // payload over the limit
+  kClientLimit,  // too many requests of this client unsettled
+  kInvalid,      // no level, too many levels or copies, a name too long
+  kStopping,     // the broker is shutting down
+  kResultGone,   // a re-send of a request that completed, whose result is no longer held
 };
 
 // What happens to the copies that are no longer needed (ARCHITECTURE.md, disposal).
@@ -61,12 +61,12 @@ enum class CloseReason : uint8_t {
   kUnknownField,
   kMalformed,
   kOversize,
-  kOutOfOrder,     // a message that has no place here and now
+  kOutOfOrder,  // a message that has no place here and now
   kHandshakeTime,
   kTooManyClients,
-  kSlow,           // our write buffer to this peer is full
+  kSlow,  // our write buffer to this peer is full
   kSilent,
-  kReplaced,       // a newer link of the same peer has taken over
+  kReplaced,  // a newer link of the same peer has taken over
   kStopping,
 };
 
@@ -77,6 +77,7 @@ struct Hello {
   uint64_t incarnation = 0;
   uint64_t link_generation = 0;
   int64_t sent_us = 0;
+  bool operator==(const Hello&) const = default;
 };
 
 struct Welcome {
@@ -86,16 +87,19 @@ struct Welcome {
   uint64_t max_payload = 0;
   uint64_t heartbeat_us = 0, dead_after_us = 0;
   int64_t sent_us = 0;
+  bool operator==(const Welcome&) const = default;
 };
 
 struct Goodbye {
   CloseReason reason = CloseReason::kNone;
   std::string text;
+  bool operator==(const Goodbye&) const = default;
 };
 
 struct Dummy {
   bool answer = false;
   int64_t sent_us = 0, echo_us = 0;
+  bool operator==(const Dummy&) const = default;
 };
 
 struct Level {
@@ -112,27 +116,32 @@ struct Request {
   Disposal disposal = Disposal::kOnCompletion;
   bool resend = false;
   Payload payload;
+  bool operator==(const Request&) const = default;
 };
 
 struct Submit {
   uint64_t low_water = 0;
   int64_t sent_us = 0;
   std::vector<Request> requests;
+  bool operator==(const Submit&) const = default;
 };
 
 struct Cancel {
   uint64_t low_water = 0;
   std::vector<uint64_t> seqs;
+  bool operator==(const Cancel&) const = default;
 };
 
 struct Acknowledge {
   uint64_t low_water = 0;
+  bool operator==(const Acknowledge&) const = default;
 };
 
 struct LevelReport {
   std::string service, replica;
   uint32_t copies = 0;
   uint64_t wait_us = 0, service_us = 0;
+  bool operator==(const LevelReport&) const = default;
 };
 
 struct Reply {
@@ -145,12 +154,14 @@ struct Reply {
   uint64_t wait_us = 0;
   std::vector<LevelReport> levels;
   Payload payload;
+  bool operator==(const Reply&) const = default;
 };
 
 struct Register {
   std::vector<std::string> services;
   uint32_t workers = 1;
   uint32_t queue_limit = 0;
+  bool operator==(const Register&) const = default;
 };
 
 struct Copy {
@@ -166,20 +177,24 @@ struct Copy {
   bool tell_start = false;
   int64_t sent_us = 0;
   Payload payload;
+  bool operator==(const Copy&) const = default;
 };
 
 struct Halt {
   std::vector<uint64_t> copies;
+  bool operator==(const Halt&) const = default;
 };
 
 struct Load {
   uint32_t queued = 0, running = 0;
+  bool operator==(const Load&) const = default;
 };
 
 struct Started {
   uint64_t copy = 0;
   Epoch epoch;
   Load load;
+  bool operator==(const Started&) const = default;
 };
 
 struct Done {
@@ -192,19 +207,25 @@ struct Done {
   bool started_expired = false;
   Load load;
   Payload payload;
+  bool operator==(const Done&) const = default;
 };
 
 // A stopping replica: finishes what runs, gives back what is queued, wants no more.
-struct Leaving {};
+struct Leaving {
+  bool operator==(const Leaving&) const = default;
+};
 
-struct StatusQuery {};
+struct StatusQuery {
+  bool operator==(const StatusQuery&) const = default;
+};
 
 struct StatusReply {
   Payload payload;  // JSON
+  bool operator==(const StatusReply&) const = default;
 };
 
-using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge, Reply,
-                             Register, Copy, Halt, Started, Done, Leaving, StatusQuery, StatusReply>;
+using Message = std::variant<std::monostate, Hello, Welcome, Goodbye, Dummy, Submit, Cancel, Acknowledge,
+                             Reply, Register, Copy, Halt, Started, Done, Leaving, StatusQuery, StatusReply>;
 
 // The words for people, logs, metrics and JSON: `queue_full`, `halted_running`, …
 const char* name_of(Role role);

@@ -1,4 +1,5 @@
-// The words for the enumerations of message.h. They appear in logs, metrics and JSON: a contract, add but never change.
+// The words for the enumerations of message.h. They appear in logs, metrics and JSON: a contract, add but
+// never change.
 #include <array>
 
 #include "core/check.h"
@@ -16,16 +17,17 @@ const char* pick(const std::array<const char*, N>& names, Enum value) {
 
 constexpr std::array kRoles{"unknown", "client", "replica", "broker"};
 constexpr std::array kStatuses{"ok", "failed", "refused", "expired", "cancelled"};
-constexpr std::array kRefusals{"none",    "queue_full", "rate",         "no_replica", "too_large", "client_limit",
-                               "invalid", "stopping",   "result_gone"};
+constexpr std::array kRefusals{"none",         "queue_full", "rate",     "no_replica", "too_large",
+                               "client_limit", "invalid",    "stopping", "result_gone"};
 constexpr std::array kDisposals{"none", "expire", "on-completion", "on-start"};
 constexpr std::array kFates{"ok", "failed", "expired", "halted_queued", "halted_running"};
-constexpr std::array kCloseReasons{"none",          "version",       "cluster",          "role",
-                                   "duplicate",     "unknown_message", "unknown_field",  "malformed",
-                                   "oversize",      "out_of_order",  "handshake_time",   "too_many_clients",
-                                   "slow",          "silent",        "replaced",         "stopping"};
-constexpr std::array kMessages{"nothing", "hello",       "welcome", "goodbye",  "dummy", "submit", "cancel",
-                               "acknowledge", "reply",   "register", "copy",    "halt",  "started", "done", "leaving", "status_query", "status_reply"};
+constexpr std::array kCloseReasons{"none",      "version",         "cluster",        "role",
+                                   "duplicate", "unknown_message", "unknown_field",  "malformed",
+                                   "oversize",  "out_of_order",    "handshake_time", "too_many_clients",
+                                   "slow",      "silent",          "replaced",       "stopping"};
+constexpr std::array kMessages{"nothing", "hello",       "welcome", "goodbye",      "dummy",       "submit",
+                               "cancel",  "acknowledge", "reply",   "register",     "copy",        "halt",
+                               "started", "done",        "leaving", "status_query", "status_reply"};
 static_assert(kMessages.size() == std::variant_size_v<Message>);
 static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kResultGone) + 1);
 static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kStopping) + 1);

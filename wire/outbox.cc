@@ -1,7 +1,9 @@
 // The write side of a link's memory; see outbox.h.
 #include "wire/outbox.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 
@@ -18,32 +20,47 @@ void ChunkPool::give_back(std::unique_ptr<char[]> chunk) {
   if (free_.size() < kMostKept) free_.push_back(std::move(chunk));
 }
 
-char* Outbox::append(size_t size) {
-  bytes_ += size;
-  if (front_ < segments_.size() && segments_.back().room >= size) {
-    Segment& last = segments_.back();
-    char* at = last.begin + last.size;
-    last.size += size;
-    last.room -= size;
-    return at;
-  }
-  Segment& segment = segments_.emplace_back();
-  segment.size = size;
-  if (size > ChunkPool::kChunk) {
-    segment.shared = Payload::uninitialised(size);
+char* Outbox::reserve(size_t most) {
+  if (front_ == segments_.size() || segments_.back().room < most) segments_.push_back(room_for(most));
+  return segments_.back().begin + segments_.back().size;
+}
+
+Outbox::Segment Outbox::room_for(size_t most) {
+  Segment segment;
+  if (most > ChunkPool::kChunk) {
+    segment.shared = Payload::uninitialised(most);
     segment.begin = segment.shared.writable();
+    segment.room = most;
+    return segment;
+  }
+  if (open_ >= front_ && open_ < segments_.size() && segments_[open_].room >= most) {
+    // Behind a payload: the chunk before it has room left.
+    Segment& before = segments_[open_];
+    segment.chunk = std::move(before.chunk);
+    segment.begin = before.begin + before.size;
+    segment.room = std::exchange(before.room, 0);
   } else {
     segment.chunk = pool_.take();
     segment.begin = segment.chunk.get();
-    segment.room = ChunkPool::kChunk - size;
+    segment.room = ChunkPool::kChunk;
   }
-  return segment.begin;
+  open_ = segments_.size();
+  return segment;
+}
+
+void Outbox::commit(size_t size) {
+  Segment& last = segments_.back();
+  CHECK(size <= last.room);
+  last.size += size;
+  last.room -= size;
+  bytes_ += size;
 }
 
 void Outbox::append(const Payload& payload) {
   if (payload.empty()) return;
   if (payload.size() < kCopyBelow) {
-    std::memcpy(append(payload.size()), payload.data(), payload.size());
+    std::memcpy(reserve(payload.size()), payload.data(), payload.size());
+    commit(payload.size());
     return;
   }
   bytes_ += payload.size();
@@ -83,13 +100,14 @@ void Outbox::drop_front() {
     // A link that never drains would otherwise keep every segment it ever had.
     if (front_ >= 64 && front_ * 2 >= segments_.size()) {
       segments_.erase(segments_.begin(), segments_.begin() + static_cast<std::ptrdiff_t>(front_));
+      open_ -= std::min(open_, front_);
       front_ = 0;
     }
     return;
   }
   segments_.clear();
   if (segments_.capacity() > 16) segments_.shrink_to_fit();
-  front_ = 0;
+  front_ = open_ = 0;
 }
 
 void Outbox::clear() {

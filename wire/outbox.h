@@ -1,5 +1,5 @@
-// Outbox: the bytes a link still has to write, in order: frames encoded into chunks from a shared pool, and large
-// payloads by reference. An idle outbox owns no memory. Not thread-safe; the pool must outlive it.
+// Outbox: the bytes a link still has to write, in order: frames encoded into chunks from a shared pool, and
+// large payloads by reference. An idle outbox owns no memory. Not thread-safe; the pool must outlive it.
 #pragma once
 
 #include <sys/uio.h>
@@ -13,7 +13,8 @@
 
 namespace redoubt::wire {
 
-// Chunks that are used again: one pool a thread, so that links which write in turn share the same warm memory.
+// Chunks that are used again: one pool a thread, so that links which write in turn share the same warm
+// memory.
 class ChunkPool {
  public:
   static constexpr size_t kChunk = 32 * 1024;
@@ -33,9 +34,12 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Room for `size` bytes in one piece, already counted as written; the caller fills it before it does anything else.
-  char* append(size_t size);
-  // The payload's bytes follow: copied when they are few (cheaper than a segment of their own), else by reference.
+  // Room for `most` bytes in one piece. The caller fills it and tells commit() how many it used, before
+  // anything else.
+  char* reserve(size_t most);
+  void commit(size_t size);
+  // The payload's bytes follow: copied when they are few (cheaper than a segment of their own), else by
+  // reference.
   void append(const Payload& payload);
 
   size_t bytes() const { return bytes_; }
@@ -48,20 +52,24 @@ class Outbox {
   void clear();
 
  private:
+  // Its bytes are part of a payload or of a chunk. A chunk belongs to the last segment in it: those before it
+  // are written earlier.
   struct Segment {
     char* begin = nullptr;
     size_t size = 0;
-    std::unique_ptr<char[]> chunk;  // this or
-    Payload shared;                 // this owns the bytes
-    size_t room = 0;                // free bytes behind the end of a chunk's
+    Payload shared;
+    std::unique_ptr<char[]> chunk;
+    size_t room = 0;  // free bytes behind the end
   };
   static constexpr size_t kCopyBelow = 4096;
 
+  Segment room_for(size_t most);
   void drop_front();
 
   ChunkPool& pool_;
   std::vector<Segment> segments_;
   size_t front_ = 0;
+  size_t open_ = 0;  // the last segment in a chunk, if it is still there
   size_t bytes_ = 0;
 };
 

@@ -1,0 +1,107 @@
+// The HTTP port; see admin.h. A library does HTTP; here are only its bounds and what it serves.
+#include "broker/admin.h"
+
+#include <httplib.h>
+#include <sys/socket.h>
+
+#include <asio/post.hpp>
+#include <asio/thread_pool.hpp>
+#include <thread>
+
+#include "broker/status_text.h"
+#include "core/address.h"
+
+namespace redoubt::broker {
+
+namespace {
+constexpr size_t kThreads = 2;
+constexpr size_t kMostStatusWaiting = 64;  // beyond that, who asks for the status over a link gets no answer
+}  // namespace
+
+struct Admin::Impl {
+  Ask ask;
+  httplib::Server server;
+  std::string address;
+  std::thread thread;
+  asio::thread_pool writer{1};
+  std::atomic<size_t> writing{0};
+};
+
+Admin::Admin(Ask ask) : impl_(std::make_unique<Impl>()) {
+  impl_->ask = std::move(ask);
+  httplib::Server& server = impl_->server;
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  // The library would also share the port with any other program that asks to.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  server.set_keep_alive_timeout(1);
+  server.set_read_timeout(2);
+  server.set_write_timeout(2);
+  server.set_payload_max_length(4096);
+
+  const auto with_snapshot = [this](httplib::Response& response, const char* type, auto text) {
+    if (const auto view = impl_->ask()) {
+      response.set_content(text(*view), type);
+    } else {
+      response.status = 503;
+      response.set_content("the broker does not answer\n", "text/plain");
+    }
+  };
+  server.Get("/healthz", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("alive\n", "text/plain");
+  });
+  server.Get("/readyz", [this](const httplib::Request&, httplib::Response& response) {
+    const auto view = impl_->ask();
+    const bool ready = view && !view->stopping;
+    response.status = ready ? 200 : 503;
+    response.set_content(ready ? "manager\n" : "not serving\n", "text/plain");
+  });
+  server.Get("/status", [with_snapshot](const httplib::Request&, httplib::Response& response) {
+    with_snapshot(response, "application/json", status_json);
+  });
+  server.Get("/metrics", [with_snapshot](const httplib::Request&, httplib::Response& response) {
+    with_snapshot(response, "text/plain; version=0.0.4", metrics_text);
+  });
+}
+
+Admin::~Admin() { stop(); }
+
+std::string Admin::listen(const std::string& host, uint16_t port) {
+  httplib::Server& server = impl_->server;
+  const int bound = port == 0                                 ? server.bind_to_any_port(host.c_str())
+                    : server.bind_to_port(host.c_str(), port) ? port
+                                                              : -1;
+  if (bound <= 0)
+    return "admin address " + format_address({host, port}) +
+           " is taken or not of this machine; choose another --admin";
+  impl_->address = format_address({host, static_cast<uint16_t>(bound)});
+  impl_->thread = std::thread([&server] { server.listen_after_bind(); });
+  // Until the library says that it runs, stop() would be forgotten.
+  while (!server.is_running()) std::this_thread::yield();
+  return {};
+}
+
+const std::string& Admin::address() const { return impl_->address; }
+
+void Admin::write_status(Snapshot view, std::function<void(std::string)> done) {
+  if (impl_->writing.fetch_add(1) >= kMostStatusWaiting) {
+    impl_->writing.fetch_sub(1);
+    return;
+  }
+  asio::post(impl_->writer, [this, view = std::move(view), done = std::move(done)] {
+    done(status_json(view));
+    impl_->writing.fetch_sub(1);
+  });
+}
+
+void Admin::stop() {
+  if (impl_->thread.joinable()) {
+    impl_->server.stop();
+    impl_->thread.join();
+  }
+  impl_->writer.join();
+}
+
+}  // namespace redoubt::broker

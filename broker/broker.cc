@@ -1,0 +1,93 @@
+// Which step an event leads to; see broker.h.
+#include "broker/broker.h"
+
+#include <algorithm>
+
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+struct Dispatcher {
+  Turn& turn;
+
+  void operator()(const Tick&) const {}
+  void operator()(const ClientUp& event) const { client_up(turn, event.link, event.hello); }
+  void operator()(const ReplicaUp& event) const { replica_up(turn, event); }
+  void operator()(const SubmitArrived& event) const {
+    if (turn.state.client_of(event.link)) admit(turn, event.link, event.submit, event.payload_skipped);
+  }
+  void operator()(const CancelArrived& event) const {
+    if (turn.state.client_of(event.link)) client_cancels(turn, event.link, event.cancel);
+  }
+  void operator()(const AcknowledgeArrived& event) const {
+    if (const ClientId client = turn.state.client_of(event.link))
+      forget_below(turn, turn.state.clients[client], event.acknowledge.low_water);
+  }
+  void operator()(const CopyStarted& event) const {
+    if (!hears(event.link)) return;
+    copy_started(turn, event.link, event.started);
+  }
+  void operator()(const CopyDone& event) const {
+    if (!hears(event.link)) return;
+    copy_done(turn, event.link, event.done, event.payload_skipped);
+  }
+  void operator()(const DummyArrived& event) const {
+    if (!hears(event.link)) return;
+    Replica& replica = turn.state.replicas[turn.state.replica_of(event.link)];
+    replica.heard_sent_us = event.dummy.sent_us;
+    if (!event.dummy.answer) return;
+    replica.last_sent = turn.now;
+    turn.effects.emplace_back(
+        SendDummy{event.link, {.sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
+  }
+  void operator()(const ReplicaLeaving& event) const {
+    if (hears(event.link)) replica_leaving(turn, turn.state.replica_of(event.link));
+  }
+  void operator()(const LinkLost& event) const {
+    if (turn.state.client_of(event.link))
+      client_lost(turn, event.link);
+    else if (const ReplicaId replica = turn.state.replica_of(event.link))
+      replica_lost(turn, replica, event.why);
+  }
+
+  // Every frame of a replica is a sign of life. False when the link was given up while the frame was under
+  // way.
+  bool hears(LinkId link) const {
+    const ReplicaId replica = turn.state.replica_of(link);
+    if (!replica) return false;
+    heard_from(turn, replica);
+    return true;
+  }
+};
+
+}  // namespace
+
+void Broker::step(Time now, const Event& event, Effects& effects) {
+  CHECK(now >= last_step_);
+  Turn turn{state_, now, effects};
+  const Time due = next_deadline();
+  if (due <= now) {
+    // Late by more than two heartbeats: this process was stopped, not its peers.
+    if (now - due > 2 * state_.settings.heartbeat) forgive_silence(turn);
+    deadlines_passed(turn);
+    forget_lingering(turn);
+  }
+  std::visit(Dispatcher{turn}, event);
+  // After the event: what has just been heard counts.
+  if (due <= now) heartbeats(turn);
+  last_step_ = now;
+}
+
+Time Broker::next_deadline() const {
+  Time due = kNever;
+  if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
+  if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());
+  if (!state_.lingering.empty()) {
+    const Client* client = state_.clients.find(state_.lingering.front());
+    due = std::min(due, client && client->link == kNoLink ? client->lingers_until : last_step_);
+  }
+  return due;
+}
+
+}  // namespace redoubt::broker

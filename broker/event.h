@@ -1,0 +1,81 @@
+// All that can happen to a broker. An event is a view of what just arrived: messages are referred to, and
+// their payloads and strings may be moved out of by the step. The end of time's passing is no event but
+// Broker::step's `now`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "wire/message.h"
+
+namespace redoubt::broker {
+
+// One link, never used again. The shell gives them out: the low half is a small number that is used again
+// once the link is gone, the high half tells its uses apart.
+enum class LinkId : uint64_t {};
+inline constexpr LinkId kNoLink{0};
+
+// A client has said hello.
+struct ClientUp {
+  LinkId link;
+  const wire::Hello& hello;
+};
+
+// A replica has said hello and registered.
+struct ReplicaUp {
+  LinkId link;
+  const wire::Hello& hello;
+  const wire::Register& registration;
+  std::string address;
+};
+
+struct SubmitArrived {
+  LinkId link;
+  wire::Submit& submit;
+  bool payload_skipped;  // it was over the limit
+};
+
+struct CancelArrived {
+  LinkId link;
+  const wire::Cancel& cancel;
+};
+
+struct AcknowledgeArrived {
+  LinkId link;
+  const wire::Acknowledge& acknowledge;
+};
+
+struct CopyStarted {
+  LinkId link;
+  const wire::Started& started;
+};
+
+struct CopyDone {
+  LinkId link;
+  wire::Done& done;
+  bool payload_skipped;
+};
+
+struct DummyArrived {
+  LinkId link;
+  const wire::Dummy& dummy;
+};
+
+struct ReplicaLeaving {
+  LinkId link;
+};
+
+// The link is gone, whoever was behind it.
+struct LinkLost {
+  LinkId link;
+  std::string why;
+};
+
+// Time has passed: do what is due.
+struct Tick {};
+
+using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived,
+                           CopyStarted, CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
+
+}  // namespace redoubt::broker

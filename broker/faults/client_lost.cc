@@ -1,0 +1,126 @@
+// client_lost: clients come, return, cancel and go. What a gone client has queued goes at once; what runs for
+// it is not told, and its outcome is kept for a while in case the client returns.
+#include <algorithm>
+
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+// A client's request that nobody waits for any more. Its id becomes unknown: if it is sent again, it is a new
+// one.
+void drop(Turn& turn, Client& client, ClientEntry& entry) {
+  const RequestHandle id = entry.request;
+  halt_siblings(turn, turn.state.requests[id], {});
+  reply(turn, id, {.status = wire::Status::kCancelled});
+  client.retained -= entry.body.size();
+  entry = ClientEntry{};
+}
+
+void drop_queued(Turn& turn, Client& client) {
+  for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq) {
+    ClientEntry& entry = client.entries[seq];
+    if (entry.is != ClientEntry::Is::kPending) continue;
+    if (turn.state.requests[entry.request].phase == Request::Phase::kQueued) drop(turn, client, entry);
+  }
+}
+
+void forget(Turn& turn, ClientId id) {
+  State& state = turn.state;
+  Client& client = state.clients[id];
+  for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq)
+    if (client.entries[seq].is == ClientEntry::Is::kPending) drop(turn, client, client.entries[seq]);
+  state.client_ids.erase(client.incarnation);
+  client = Client{};
+  state.clients.give_back(id);
+}
+
+}  // namespace
+
+void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
+  State& state = turn.state;
+  const auto known = state.client_ids.find(hello.incarnation);
+  if (known != state.client_ids.end()) {
+    Client& client = state.clients[known->second];
+    if (client.link != kNoLink && hello.link_generation <= client.generation) {
+      turn.effects.emplace_back(
+          CloseLink{link, wire::CloseReason::kDuplicateName,
+                    "a client with this incarnation and an equal or newer link is connected"});
+      return;
+    }
+    if (client.link != kNoLink) {
+      state.peers.erase(client.link);
+      turn.effects.emplace_back(
+          CloseLink{client.link, wire::CloseReason::kReplaced, "you opened a newer link"});
+    }
+    client.link = link;
+    client.generation = hello.link_generation;
+    client.transit = Transit{};
+    client.transit.excess(turn.now, hello.sent_us);
+    client.lingers_until = kNever;
+    state.peers.set(link, {.client = known->second, .replica = {}});
+    return;
+  }
+  if (state.clients.size() >= kMaxSessions) {
+    if (state.lingering.empty()) {
+      turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kTooManyClients, "too many clients"});
+      return;
+    }
+    forget_lingering(turn);
+  }
+  const ClientId id = state.clients.take();
+  Client& client = state.clients[id];
+  client = Client{};
+  client.link = link;
+  client.name = hello.name;
+  client.incarnation = hello.incarnation;
+  client.generation = hello.link_generation;
+  client.transit.excess(turn.now, hello.sent_us);
+  state.client_ids[hello.incarnation] = id;
+  state.peers.set(link, {.client = id, .replica = {}});
+  turn.effects.emplace_back(Note{Note::Kind::kClientJoined, client.name, {}});
+}
+
+void client_lost(Turn& turn, LinkId link) {
+  State& state = turn.state;
+  const ClientId id = state.client_of(link);
+  state.peers.erase(link);
+  Client& client = state.clients[id];
+  CHECK(client.link == link);
+  client.link = kNoLink;
+  ++state.counters.clients_lost;
+  drop_queued(turn, client);
+  client.lingers_until = later(turn.now, kLinger);
+  state.lingering.push_back(id);
+  turn.effects.emplace_back(Note{Note::Kind::kClientLost, client.name, {}});
+}
+
+void client_cancels(Turn& turn, LinkId link, const wire::Cancel& cancel) {
+  State& state = turn.state;
+  Client& client = state.clients[state.client_of(link)];
+  for (const uint64_t seq : cancel.seqs) {
+    if (!client.entries.contains(seq) || client.entries[seq].is != ClientEntry::Is::kPending) continue;
+    const RequestHandle id = client.entries[seq].request;
+    Request& request = state.requests[id];
+    // Whatever its disposal: the client itself asks for it.
+    request.disposal = wire::Disposal::kOnCompletion;
+    halt_siblings(turn, request, {});
+    reply(turn, id, {.status = wire::Status::kCancelled, .text = "cancelled by the client"});
+  }
+  forget_below(turn, client, cancel.low_water);
+}
+
+void forget_lingering(Turn& turn) {
+  State& state = turn.state;
+  while (!state.lingering.empty()) {
+    const ClientId id = state.lingering.front();
+    const Client* client = state.clients.find(id);
+    const bool returned = !client || client->link != kNoLink;
+    const bool full = state.clients.size() >= kMaxSessions;
+    if (!returned && client->lingers_until > turn.now && !full) return;
+    state.lingering.pop_front();
+    if (!returned && (client->lingers_until <= turn.now || full)) forget(turn, id);
+  }
+}
+
+}  // namespace redoubt::broker

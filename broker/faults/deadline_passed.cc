@@ -1,0 +1,39 @@
+// deadline_passed: a request's time is up, here or in a queue; its client is told where it stood.
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+std::string where(const State& state, const Request& request, Time now) {
+  const std::string level =
+      "at level " + std::to_string(request.level + 1) + " (" + state.services[request.service()].name + ")";
+  if (request.phase == Request::Phase::kQueued) {
+    const char* what = now < request.deadline ? "waited too long " : "the deadline passed ";
+    return what + level + ", in the manager's queue";
+  }
+  std::string text = "the deadline passed " + level + ", with ";
+  text += std::to_string(request.copies.size()) + (request.copies.size() == 1 ? " copy at " : " copies at ");
+  for (size_t i = 0; i < request.copies.size(); ++i)
+    text += (i ? ", " : "") + state.replicas[state.copies[request.copies[i]].replica].name;
+  return text;
+}
+
+}  // namespace
+
+void deadlines_passed(Turn& turn) {
+  State& state = turn.state;
+  for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
+    if (state.deadlines.empty() || state.deadlines.top_key() > turn.now) return;
+    const RequestHandle id = state.deadlines.top();
+    Request& request = state.requests[id];
+    Outcome outcome{.status = wire::Status::kExpired, .text = where(state, request, turn.now)};
+    outcome.running = request.phase == Request::Phase::kRunning;
+    if (outcome.running)
+      halt_siblings(turn, request, {});
+    else
+      state.dequeue(id, turn.now);
+    reply(turn, id, std::move(outcome));
+  }
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,45 @@
+// silence: a replica that says nothing for dead-after is lost, though its connection stands. A broker that
+// was itself stopped suspects itself first.
+#include <algorithm>
+
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+Time due(const State& state, const Replica& replica) {
+  return std::min(later(replica.last_sent, state.settings.heartbeat),
+                  later(replica.last_heard, state.settings.dead_after));
+}
+
+}  // namespace
+
+void heard_from(Turn& turn, ReplicaId id) { turn.state.replicas[id].last_heard = turn.now; }
+
+void heartbeats(Turn& turn) {
+  State& state = turn.state;
+  for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
+    if (state.heartbeats.empty() || state.heartbeats.top_key() > turn.now) return;
+    const ReplicaId id = state.heartbeats.top();
+    Replica& replica = state.replicas[id];
+    if (later(replica.last_heard, state.settings.dead_after) <= turn.now) {
+      const std::string why =
+          "said nothing for " + std::to_string(to_us(turn.now - replica.last_heard) / 1000) + " ms";
+      turn.effects.emplace_back(CloseLink{replica.link, wire::CloseReason::kSilent, why});
+      replica_lost(turn, id, why);
+      continue;
+    }
+    if (later(replica.last_sent, state.settings.heartbeat) <= turn.now) {
+      replica.last_sent = turn.now;
+      turn.effects.emplace_back(SendDummy{
+          replica.link, {.answer = true, .sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
+    }
+    state.heartbeats.set(id, due(state, replica));
+  }
+}
+
+void forgive_silence(Turn& turn) {
+  turn.state.replicas.each([&](ReplicaId, Replica& replica) { replica.last_heard = turn.now; });
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,150 @@
+// admit: requests come in. A known id joins what runs or is answered from the record; everything else is
+// checked against what could refuse it, once and for good: a refused request is never executed.
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+using wire::Refusal;
+
+// Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
+Refusal resolve(const State& state, const wire::Request& asked, std::vector<LevelSpec>& levels,
+                std::string& text) {
+  levels.clear();
+  if (asked.levels.empty() || asked.levels.size() > wire::kMaxLevels) {
+    text = "a request must name 1 to " + std::to_string(wire::kMaxLevels) + " levels, not " +
+           std::to_string(asked.levels.size());
+    return Refusal::kInvalid;
+  }
+  for (const wire::Level& level : asked.levels) {
+    if (level.copies == 0 || level.copies > wire::kMaxCopies) {
+      text = "copies at level " + level.service.substr(0, wire::kMaxNameBytes) + " must be 1 to " +
+             std::to_string(wire::kMaxCopies) + ", not " + std::to_string(level.copies);
+      return Refusal::kInvalid;
+    }
+    const ServiceId* service = state.find_service(level.service);
+    if (!service) {
+      text = "no replica ever offered service '" + level.service.substr(0, wire::kMaxNameBytes) + "'";
+      return Refusal::kNoReplica;
+    }
+    levels.push_back({*service, level.copies});
+  }
+  return Refusal::kNone;
+}
+
+// Why the load does not allow it just now, or kNone.
+Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, std::string& text) {
+  State& state = turn.state;
+  if (state.stopping) {
+    text = "the broker is stopping";
+    return Refusal::kStopping;
+  }
+  const Service& first = state.services[levels.front().service];
+  const bool must_wait = first.queued > 0 || first.free.empty();
+  if (must_wait && state.queued >= state.settings.queue_limit) {
+    text = std::to_string(state.queued) + " requests wait already, the limit is " +
+           std::to_string(state.settings.queue_limit);
+    return Refusal::kQueueFull;
+  }
+  if (!state.bucket.admit(turn.now)) {
+    text = "more requests than the admission rate allows";
+    return Refusal::kRate;
+  }
+  return Refusal::kNone;
+}
+
+// An id that is known already. True when there is nothing left to do.
+bool known(Turn& turn, Client& client, const wire::Request& asked) {
+  if (asked.seq < client.entries.begin()) return true;  // settled at the client, who said so itself
+  if (!client.entries.contains(asked.seq)) return false;
+  switch (client.entries[asked.seq].is) {
+    case ClientEntry::Is::kUnknown:
+      return false;
+    case ClientEntry::Is::kPending:
+      ++turn.state.counters.joined;
+      return true;
+    case ClientEntry::Is::kSettled:
+      reply_again(turn, client, asked.seq);
+      return true;
+  }
+  CHECK(false);
+}
+
+RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
+                     const std::vector<LevelSpec>& levels, Duration charge) {
+  State& state = turn.state;
+  Client& client = state.clients[client_id];
+  const RequestHandle id = state.requests.take();
+  Request& request = state.requests[id];
+  request.client = client_id;
+  request.id = {client.incarnation, asked.seq};
+  request.levels.assign(levels.begin(), levels.end());
+  request.disposal = asked.disposal;
+  request.arrived = turn.now;
+  request.deadline = later(turn.now, from_us(static_cast<int64_t>(asked.deadline_us)) - charge);
+  request.wait_limit = from_us(static_cast<int64_t>(asked.wait_limit_us));
+  request.level = 0;
+  request.payload = std::move(asked.payload);
+  request.waited = request.level_wait = Duration::zero();
+  request.attempts = request.dispatched = 0;
+  request.phase = Request::Phase::kRunning;
+  request.started = false;
+  request.copies.clear();
+  request.failed.clear();
+  request.failure.clear();
+  request.reports.clear();
+  request.queue_previous = request.queue_next = {};
+  request.digest = 0;
+  CHECK(request.deadline_place == kNowhere);
+
+  ClientEntry& entry = client.entries[asked.seq];
+  entry.is = ClientEntry::Is::kPending;
+  entry.request = id;
+  ++client.pending;
+  ++state.counters.admitted;
+  return id;
+}
+
+void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_large, Duration charge,
+               std::vector<LevelSpec>& levels) {
+  Client& client = turn.state.clients[client_id];
+  if (known(turn, client, asked)) return;
+  if (asked.seq - client.entries.begin() >= kClientWindow)
+    return refuse(turn, client, asked.seq, Refusal::kClientLimit,
+                  "too many requests are newer than your oldest open one");
+  client.entries.extend(asked.seq + 1);
+
+  std::string text;
+  if (too_large)
+    return refuse(
+        turn, client, asked.seq, Refusal::kTooLarge,
+        "the payload is over the limit of " + std::to_string(turn.state.settings.max_payload) + " bytes");
+  if (const Refusal reason = resolve(turn.state, asked, levels, text); reason != Refusal::kNone)
+    return refuse(turn, client, asked.seq, reason, std::move(text));
+  const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
+  if (!spent)
+    if (const Refusal reason = overloaded(turn, levels, text); reason != Refusal::kNone)
+      return refuse(turn, client, asked.seq, reason, std::move(text));
+
+  const RequestHandle id = accept(turn, client_id, asked, levels, charge);
+  checkpoint_add(turn, turn.state.requests[id]);
+  if (spent)
+    return reply(turn, id,
+                 {.status = wire::Status::kExpired, .text = "the deadline passed on the way to the broker"});
+  dispatch_or_queue(turn, id, levels.front().copies, false);
+}
+
+}  // namespace
+
+void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped) {
+  const ClientId client_id = turn.state.client_of(from);
+  CHECK(client_id);
+  Client& client = turn.state.clients[client_id];
+  forget_below(turn, client, submit.low_water);
+  const Duration charge = client.transit.excess(turn.now, submit.sent_us);
+  std::vector<LevelSpec> levels;
+  for (wire::Request& asked : submit.requests)
+    admit_one(turn, client_id, asked, payload_skipped, charge, levels);
+}
+
+}  // namespace redoubt::broker

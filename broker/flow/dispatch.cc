@@ -1,0 +1,89 @@
+// dispatch: copies of a request go to the replicas of its plan, or the request waits until one is free.
+// Whoever waits longest is served first.
+#include "broker/plan/plan.h"
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+// What is left of a budget, as it travels: never negative.
+uint64_t left_us(Duration left) { return left > Duration::zero() ? static_cast<uint64_t>(to_us(left)) : 0; }
+
+uint32_t position_of(const Replica& replica, ServiceId service) {
+  for (uint32_t index = 0; index < replica.memberships.size(); ++index)
+    if (replica.memberships[index].service == service) return index;
+  CHECK(false);
+}
+
+void send_copy(Turn& turn, RequestHandle id, ReplicaId replica_id) {
+  State& state = turn.state;
+  const CopyId copy_id = state.add_copy(id, replica_id, turn.now);
+  const Request& request = state.requests[id];
+  Replica& replica = state.replicas[replica_id];
+  replica.last_sent = turn.now;
+  SendCopy& send = std::get<SendCopy>(turn.effects.emplace_back(std::in_place_type<SendCopy>));
+  send.to = replica.link;
+  wire::Copy& copy = send.copy;
+  copy.copy = copy_id.number();
+  copy.epoch = state.epoch;
+  copy.service = position_of(replica, request.service());
+  copy.level = request.level;
+  copy.request = request.id;
+  copy.attempt = request.attempts;
+  copy.deadline_us = left_us(request.deadline - turn.now);
+  copy.limits_wait = request.limits_wait();
+  if (copy.limits_wait) copy.wait_us = left_us(request.wait_limit - request.waited - request.level_wait);
+  copy.tell_start = request.disposal == wire::Disposal::kOnStart;
+  copy.sent_us = to_us(turn.now);
+  copy.payload = request.payload;
+}
+
+// Sends what the plan says; false when no replica can take a copy now.
+bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
+  State& state = turn.state;
+  const Request& request = state.requests[id];
+  CHECK(request.phase == Request::Phase::kRunning);
+  CHECK(request.digest != 0);  // no copy without its checkpoint
+  std::vector<ReplicaId>& plan = state.plan;
+  plan.clear();
+  plan_per_level(state, request, wanted, plan);
+  if (plan.empty()) return false;
+  for (const ReplicaId replica : plan) send_copy(turn, id, replica);
+  return true;
+}
+
+}  // namespace
+
+void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  const Service& service = state.services[request.service()];
+  const bool my_turn = front || service.queued == 0;
+  if (my_turn && dispatch(turn, id, wanted)) {
+    state.set_deadline(id);
+    return;
+  }
+  if (!request.copies.empty()) return;  // a sibling is out already: nothing is gained by waiting for a place
+  state.enqueue(id, turn.now, wanted, front);
+}
+
+void serve_queues(Turn& turn, ReplicaId replica_id) {
+  State& state = turn.state;
+  for (;;) {
+    const Replica* replica = state.replicas.find(replica_id);
+    if (!replica || !replica->takes_copies()) return;
+    RequestHandle longest;
+    for (const Membership& membership : replica->memberships) {
+      const RequestHandle head = state.services[membership.service].queue_head;
+      if (head && (!longest || state.requests[head].queued_since < state.requests[longest].queued_since))
+        longest = head;
+    }
+    if (!longest) return;
+    state.dequeue(longest, turn.now);
+    const bool sent = dispatch(turn, longest, state.requests[longest].wanted);
+    CHECK(sent);  // this replica is free, and a queued request has no copies out
+    state.set_deadline(longest);
+  }
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,174 @@
+// first_completion: a copy has ended. The first success of a level wins it; a failure is tried elsewhere at
+// once while there is another hope; only when there is none does the client get it.
+#include <algorithm>
+#include <cmath>
+
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+using wire::Fate;
+
+// The smoothing of measured times: the last hundred or so count.
+constexpr double kSmoothing = 1.0 / 64;
+
+void smooth(double& average, double sample, double weight) {
+  average = average == 0 ? sample : average + weight * (sample - average);
+}
+
+// What the end of a copy tells about its replica: how fast it serves, and how long a copy is under way. A
+// threshold that ignores the round trip would starve a fast replica: it gets one round trip's worth of copies
+// beyond its workers.
+void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
+  replica.reported = done.load;
+  if (done.fate != Fate::kOk && done.fate != Fate::kFailed) return;
+  const auto service_ns = static_cast<double>(done.service_ns);
+  const auto total_ns = static_cast<double>(std::chrono::nanoseconds(turn.now - copy.sent).count());
+  const double round_trip_ns = std::max(0.0, total_ns - service_ns - static_cast<double>(done.wait_ns));
+  smooth(replica.service_ns, std::max(1.0, service_ns), kSmoothing);
+  // The shortest counts most: a long one may be our own delay, and must not feed on itself.
+  const bool shorter = round_trip_ns < replica.round_trip_ns;
+  smooth(replica.round_trip_ns, round_trip_ns, shorter ? 0.5 : kSmoothing / 4);
+  replica.service_us.record(done.service_ns / 1000);
+  if (turn.state.settings.replica_threshold > 0) return;
+  const double in_flight = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers);
+  const double most = std::min(double{kMaxThreshold}, 1.0 * replica.workers + replica.queue_limit);
+  replica.threshold =
+      static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, std::max(1.0, most)));
+}
+
+// Why this result cannot be counted, if so.
+bool dropped(Turn& turn, LinkId from, CopyId id, const wire::Epoch& epoch) {
+  State& state = turn.state;
+  const Copy* copy = state.copies.find(id);
+  const ReplicaId replica = state.replica_of(from);
+  if (epoch != state.epoch)
+    Counters::count(state.counters.late_results, LateResult::kStaleEpoch);
+  else if (!copy)
+    Counters::count(state.counters.late_results, LateResult::kUnknownCopy);
+  else if (copy->replica != replica)
+    Counters::count(state.counters.late_results, LateResult::kForeign);
+  else
+    return false;
+  return true;
+}
+
+CopyFate fate_of_loser(Fate fate) {
+  switch (fate) {
+    case Fate::kOk:
+      return CopyFate::kWasted;
+    case Fate::kFailed:
+      return CopyFate::kFailed;
+    case Fate::kExpired:
+      return CopyFate::kExpired;
+    case Fate::kHaltedQueued:
+      return CopyFate::kHaltedQueued;
+    case Fate::kHaltedRunning:
+      return CopyFate::kHaltedRunning;
+  }
+  CHECK(false);
+}
+
+void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name, wire::Done& done) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  Service& service = state.services[request.service()];
+  const Duration wait = copy.waited_here + std::chrono::nanoseconds(done.wait_ns);
+  request.waited += wait;
+  wire::LevelReport& report = request.reports.emplace_back();
+  report.service = service.name;
+  report.replica = replica_name;
+  report.copies = request.dispatched;
+  report.wait_us = static_cast<uint64_t>(to_us(wait));
+  report.service_us = done.service_ns / 1000;
+  service.wait_us.record(report.wait_us);
+  service.service_us.record(report.service_us);
+  halt_siblings(turn, request, {});
+  if (request.level + 1 < request.levels.size())
+    next_level(turn, id, std::move(done.payload));
+  else
+    reply(turn, id, {.status = wire::Status::kOk, .payload = std::move(done.payload)});
+}
+
+}  // namespace
+
+void copy_started(Turn& turn, LinkId from, const wire::Started& started) {
+  const CopyId id = CopyId::of(started.copy);
+  if (dropped(turn, from, id, started.epoch)) return;
+  State& state = turn.state;
+  const Copy& copy = state.copies[id];
+  state.replicas[copy.replica].reported = started.load;
+  Request* request = state.requests.find(copy.request);
+  if (!request || request->level != copy.level || request->disposal != wire::Disposal::kOnStart ||
+      copy.halted)
+    return;
+  if (!request->started) halt_siblings(turn, *request, id);
+  request->started = true;
+}
+
+void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) {
+  const CopyId id = CopyId::of(done.copy);
+  if (dropped(turn, from, id, done.epoch)) return;
+  State& state = turn.state;
+  if (payload_skipped) {
+    done.fate = Fate::kFailed;
+    done.text = "the result is over the limit of " + std::to_string(state.settings.max_payload) + " bytes";
+  }
+  const Copy copy = state.copies[id];
+  Replica& replica = state.replicas[copy.replica];
+  observe(turn, replica, copy, done);
+  ++(done.fate == Fate::kFailed ? replica.failures : replica.completed);
+  if (done.started_expired) ++state.counters.started_expired;
+  state.remove_copy(id);
+
+  Request* request = state.requests.find(copy.request);
+  const bool wanted = request && request->level == copy.level && done.level == copy.level;
+  if (wanted) std::erase(request->copies, id);
+  if (wanted && done.fate == Fate::kOk) {
+    Counters::count(state.counters.copies, CopyFate::kWon);
+    win(turn, copy.request, copy, replica.name, done);
+  } else {
+    Counters::count(state.counters.copies, fate_of_loser(done.fate));
+    if (wanted) {
+      if (done.fate == Fate::kFailed) {
+        request->failure = replica.name + ": " + done.text;
+        request->failed.push_back(copy.replica);
+        ++request->attempts;
+      } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
+        ++request->attempts;  // given back without being asked: not for ever
+        request->failure = replica.name + " gave it back";
+      }
+      copy_gone(turn, copy.request, done.fate);
+    }
+  }
+  serve_queues(turn, copy.replica);
+}
+
+void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  if (!request.copies.empty()) return;  // a sibling may still win
+  request.started = false;
+  const Service& service = state.services[request.service()];
+  if (fate == Fate::kExpired && request.failure.empty()) {
+    reply(turn, id,
+          {.status = wire::Status::kExpired,
+           .text = "waited too long at level " + std::to_string(request.level + 1) + " (" + service.name +
+                   "), in the queue of a replica"});
+    return;
+  }
+  // A failure goes to the client when everybody who is there has failed it, or the attempts are used up.
+  size_t failed_here = 0;
+  for (const ReplicaId replica : request.failed) failed_here += state.replicas.find(replica) ? 1u : 0u;
+  const bool nobody_else = fate == Fate::kFailed && failed_here >= service.replicas;
+  if (request.attempts >= state.settings.attempts || nobody_else || fate == Fate::kExpired) {
+    reply(turn, id, {.status = wire::Status::kFailed, .text = request.failure});
+    return;
+  }
+  ++state.counters.retried;
+  checkpoint_add(turn, request);  // the attempts count across managers
+  dispatch_or_queue(turn, id, 1, true);
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,23 @@
+// next_level: the winner's result becomes the next level's input, and the progress is checkpointed: a
+// take-over resumes here. Levels only go forward.
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+
+void next_level(Turn& turn, RequestHandle id, Payload result) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  CHECK(request.level + 1 < request.levels.size());
+  ++request.level;
+  request.payload = std::move(result);
+  request.level_wait = Duration::zero();
+  request.attempts = request.dispatched = 0;
+  request.started = false;
+  request.copies.clear();
+  request.failed.clear();
+  request.failure.clear();
+  checkpoint_add(turn, request);
+  dispatch_or_queue(turn, id, request.levels[request.level].copies, false);
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,125 @@
+// reply: a request ends, its client hears how, and a small record stays until the client's low-water mark
+// passes it, so that the same id sent again is answered and not executed.
+#include <algorithm>
+
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+namespace {
+
+void record(Client& client, ClientEntry& entry, const Outcome& outcome, Payload body) {
+  entry.is = ClientEntry::Is::kSettled;
+  entry.status = outcome.status;
+  entry.reason = outcome.reason;
+  entry.request = {};
+  entry.body = std::move(body);
+  client.retained += entry.body.size();
+  // Over the limit the oldest results go: those whose clients are least likely to ask again.
+  client.oldest_retained = std::max(client.oldest_retained, client.entries.begin());
+  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end();
+       ++client.oldest_retained) {
+    ClientEntry& oldest = client.entries[client.oldest_retained];
+    if (oldest.body.empty()) continue;
+    client.retained -= oldest.body.size();
+    oldest.body = {};
+    oldest.body_dropped = true;
+  }
+}
+
+// Out of every index but the client's; copies that are still out are losers from now on.
+void release(Turn& turn, RequestHandle id) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  checkpoint_remove(turn, request);
+  if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
+  state.deadlines.erase(id);
+  request.payload = {};
+  request.copies.clear();
+  state.requests.give_back(id);
+}
+
+}  // namespace
+
+void reply(Turn& turn, RequestHandle id, Outcome outcome) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  Client& client = state.clients[request.client];
+  CHECK(client.entries.contains(request.id.seq));
+  ClientEntry& entry = client.entries[request.id.seq];
+  CHECK(entry.is == ClientEntry::Is::kPending && entry.request == id);
+
+  Counters::count(state.counters.requests, outcome.status);
+  if (outcome.status == wire::Status::kOk)
+    state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
+  --client.pending;
+  record(client, entry, outcome,
+         outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
+  // Who has cancelled knows it already.
+  if (client.link != kNoLink && outcome.status != wire::Status::kCancelled) {
+    SendReply& send = std::get<SendReply>(turn.effects.emplace_back(std::in_place_type<SendReply>));
+    send.to = client.link;
+    send.reply.seq = request.id.seq;
+    send.reply.status = outcome.status;
+    send.reply.reason = outcome.reason;
+    send.reply.text = std::move(outcome.text);
+    send.reply.level = request.level;
+    send.reply.running = outcome.running;
+    const Duration unfinished = outcome.status == wire::Status::kOk ? Duration::zero() : request.level_wait;
+    send.reply.wait_us = static_cast<uint64_t>(to_us(request.waited + unfinished));
+    send.reply.levels = std::move(request.reports);
+    send.reply.payload = std::move(outcome.payload);
+  }
+  release(turn, id);
+}
+
+void refuse(Turn& turn, Client& client, uint64_t seq, wire::Refusal reason, std::string text) {
+  State& state = turn.state;
+  Counters::count(state.counters.requests, wire::Status::kRefused);
+  Counters::count(state.counters.refusals, reason);
+  const Outcome outcome{.status = wire::Status::kRefused, .reason = reason};
+  if (client.entries.contains(seq)) record(client, client.entries[seq], outcome, Payload(text));
+  wire::Reply reply;
+  reply.seq = seq;
+  reply.status = wire::Status::kRefused;
+  reply.reason = reason;
+  reply.text = std::move(text);
+  turn.effects.emplace_back(SendReply{client.link, std::move(reply)});
+}
+
+void reply_again(Turn& turn, const Client& client, uint64_t seq) {
+  const ClientEntry& entry = client.entries[seq];
+  CHECK(entry.is == ClientEntry::Is::kSettled);
+  ++turn.state.counters.answered_again;
+  wire::Reply reply;
+  reply.seq = seq;
+  reply.status = entry.status;
+  reply.reason = entry.reason;
+  if (entry.body_dropped) {
+    reply.status = wire::Status::kRefused;
+    reply.reason = wire::Refusal::kResultGone;
+    reply.text = "the request was executed, but its result is no longer held";
+  } else if (entry.status == wire::Status::kOk) {
+    reply.payload = entry.body;
+  } else {
+    reply.text = entry.body.str();
+  }
+  turn.effects.emplace_back(SendReply{client.link, std::move(reply)});
+}
+
+void forget_below(Turn& turn, Client& client, uint64_t low_water) {
+  // A client that says it has settled what still runs here has gone past it: its deadline was earlier than
+  // ours.
+  State& state = turn.state;
+  const uint64_t end = std::min(low_water, client.entries.end());
+  for (uint64_t seq = client.entries.begin(); seq < end; ++seq) {
+    const ClientEntry& entry = client.entries[seq];
+    if (entry.is != ClientEntry::Is::kPending) continue;
+    halt_siblings(turn, state.requests[entry.request], {});
+    reply(turn, entry.request, {.status = wire::Status::kCancelled});
+  }
+  // The mark may lie beyond all that came here: the client settles what it never sent, too.
+  client.entries.advance(std::max(low_water, client.entries.begin()),
+                         [&](const ClientEntry& entry) { client.retained -= entry.body.size(); });
+}
+
+}  // namespace redoubt::broker

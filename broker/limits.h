@@ -1,0 +1,34 @@
+// Every bound of the broker's state. Full means refuse, drop the oldest or close a link; nothing grows
+// instead.
+#pragma once
+
+#include <cstdint>
+
+#include "core/time.h"
+#include "wire/limits.h"
+
+namespace redoubt::broker {
+
+inline constexpr uint32_t kMaxReplicas = 4096;
+inline constexpr uint32_t kMaxServices = 4096;   // names ever offered; a name stays known for good
+inline constexpr uint32_t kMaxSessions = 20000;  // of clients, with those that are gone and linger
+inline constexpr uint32_t kDefaultMaxClients = 10000;
+inline constexpr uint64_t kClientWindow = uint64_t{1}
+                                          << 20;  // a client's requests from its oldest unsettled one on
+inline constexpr uint64_t kRetainedBytes = uint64_t{16}
+                                           << 20;  // results kept for one client's possible re-sends
+inline constexpr uint32_t kMaxAttempts = 1000;
+inline constexpr uint32_t kMaxQueueLimit = 10'000'000;
+inline constexpr uint32_t kMaxThreshold = 8192;      // copies outstanding at one replica
+inline constexpr uint32_t kMaxTimeoutsAStep = 1024;  // the rest in the next step: a turn must end
+
+// How long a client that has lost its link may return and still find its running requests and their results.
+inline constexpr Duration kLinger = std::chrono::seconds(5);
+// A link that has not said who it is.
+inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
+inline constexpr uint32_t kMaxStrangers = 4096;  // links in handshake
+
+static_assert(kDefaultMaxClients <= kMaxSessions);
+static_assert(kMaxThreshold >= 2 * wire::kMaxWorkers, "a threshold below twice the workers lets them idle");
+
+}  // namespace redoubt::broker

@@ -1,0 +1,29 @@
+// What an operator decides about a broker: the flags of redoubt-broker that its decisions depend on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "broker/limits.h"
+#include "core/time.h"
+
+namespace redoubt::broker {
+
+enum class Pick : uint8_t { kLeastLoaded, kTwoChoices, kRandom };
+
+struct Settings {
+  std::string name;
+  Duration heartbeat = std::chrono::milliseconds(50);
+  Duration dead_after = std::chrono::milliseconds(500);
+  uint32_t attempts = 5;         // executions of one request at one level that may fail or be lost
+  uint32_t queue_limit = 10000;  // requests waiting here
+  double admit_rate = 0;         // requests a second, 0: unlimited
+  uint32_t admit_burst = 1;      // requests that may come at once beyond the rate
+  uint32_t replica_threshold =
+      0;  // copies outstanding at a replica from which it counts as loaded, 0: measured
+  Pick pick = Pick::kLeastLoaded;
+  uint64_t max_payload = wire::kDefaultMaxPayload;
+  uint64_t seed = 1;
+};
+
+}  // namespace redoubt::broker

@@ -1,0 +1,185 @@
+// Carrying a broker; see shell.h.
+#include "broker/shell.h"
+
+#include <asio/post.hpp>
+#include <future>
+
+namespace redoubt::broker {
+
+using wire::CloseReason;
+
+Shell::Shell(Settings settings, ShellSettings shell_settings, Observer observer)
+    : broker_(std::move(settings)),
+      shell_settings_(std::move(shell_settings)),
+      observer_(std::move(observer)),
+      listener_(loop_, [this](asio::ip::tcp::socket socket) { accepted(std::move(socket)); }),
+      timer_(loop_.io()) {}
+
+Shell::~Shell() = default;
+
+void Shell::run() {
+  loop_.run([this] { turn_end(); });
+}
+
+// ---- links
+
+void Shell::accepted(asio::ip::tcp::socket socket) {
+  if (strangers_.size() >= kMaxStrangers)
+    return;  // the socket closes; a flood of callers waits at their side
+  const auto slot = connections_.take();
+  const LinkId id{slot.number()};
+  connections_[slot].connection = std::make_unique<Connection>(*this, loop_, std::move(socket), id);
+  ++links_.accepted;
+  strangers_.push_back({later(loop_.now(), kHandshakeLimit), id});
+  connections_[slot].connection->link().start();
+}
+
+Connection* Shell::find(LinkId id) {
+  Slot* slot = connections_.find(Handle<Slot>::of(static_cast<uint64_t>(id)));
+  return slot ? slot->connection.get() : nullptr;
+}
+
+void Shell::forget(Connection& connection) {
+  if (connection.stage() == Connection::Stage::kClient) --clients_;
+  const auto slot = Handle<Slot>::of(static_cast<uint64_t>(connection.id()));
+  closed_.push_back(std::move(connections_[slot].connection));
+  connections_.give_back(slot);
+}
+
+void Shell::close(Connection& connection, CloseReason reason, const std::string& text) {
+  connection.link().close(reason, text);
+  lost(connection, reason, text);
+}
+
+void Shell::lost(Connection& connection, CloseReason reason, const std::string& text) {
+  if (reason != CloseReason::kNone) {
+    ++links_.closed[static_cast<size_t>(reason)];
+    const std::string who = connection.hello().name.empty() ? "a stranger" : connection.hello().name;
+    observer_({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
+               std::string(wire::name_of(reason)) + ": " + text});
+  }
+  const bool known =
+      connection.stage() == Connection::Stage::kClient || connection.stage() == Connection::Stage::kReplica;
+  const LinkId id = connection.id();
+  forget(connection);
+  if (known) step(LinkLost{id, text});
+}
+
+void Shell::close_strangers() {
+  while (!strangers_.empty()) {
+    Connection* connection = find(strangers_.front().link);
+    const bool waiting = connection && (connection->stage() == Connection::Stage::kStranger ||
+                                        connection->stage() == Connection::Stage::kUnregistered);
+    if (waiting && strangers_.front().until > loop_.now()) return;
+    strangers_.pop_front();
+    if (waiting) close(*connection, CloseReason::kHandshakeTime, "said neither hello nor register in time");
+  }
+}
+
+wire::Welcome Shell::welcome() {
+  const State& state = broker_.state();
+  return {.version = wire::kVersionMax,
+          .name = state.settings.name,
+          .epoch = state.epoch,
+          .max_payload = state.settings.max_payload,
+          .heartbeat_us = static_cast<uint64_t>(to_us(state.settings.heartbeat)),
+          .dead_after_us = static_cast<uint64_t>(to_us(state.settings.dead_after)),
+          .sent_us = to_us(loop_.now())};
+}
+
+// ---- the core
+
+void Shell::step(const Event& event) {
+  broker_.step(loop_.now(), event, effects_);
+  // Carrying out an effect may close a link, which is an event again; its effects come after these.
+  if (carrying_out_) return;
+  carrying_out_ = true;
+  for (size_t i = 0; i < effects_.size(); ++i) carry_out(effects_[i]);
+  effects_.clear();
+  carrying_out_ = false;
+}
+
+void Shell::carry_out(Effect& effect) {
+  if (const auto* note = std::get_if<Note>(&effect)) return observer_(*note);
+  if (const auto* closing = std::get_if<CloseLink>(&effect)) {
+    Connection* connection = find(closing->link);
+    if (!connection) return;
+    const CloseLink copy = *closing;  // the effects may grow and move
+    return close(*connection, copy.reason, copy.text);
+  }
+  const auto send = [&](LinkId to, const auto& message) {
+    if (Connection* connection = find(to)) connection->link().send(message);
+  };
+  if (const auto* one = std::get_if<SendCopy>(&effect)) return send(one->to, one->copy);
+  if (const auto* one = std::get_if<SendReply>(&effect)) return send(one->to, one->reply);
+  if (const auto* one = std::get_if<SendHalt>(&effect)) return send(one->to, one->halt);
+  if (const auto* one = std::get_if<SendDummy>(&effect)) return send(one->to, one->dummy);
+}
+
+// ---- turns
+
+void Shell::turn_end() {
+  closed_.clear();
+  close_strangers();
+  if (broker_.next_deadline() <= loop_.now()) step(Tick{});
+  if (stopping_ && (broker_.state().requests.size() == 0 || loop_.now() >= stop_at_)) finish();
+  arm();
+}
+
+void Shell::arm() {
+  Time due = std::min(broker_.next_deadline(), stop_at_);
+  if (!strangers_.empty()) due = std::min(due, strangers_.front().until);
+  if (due >= armed_) return;
+  armed_ = due;
+  timer_.expires_at(due);
+  timer_.async_wait([this](const asio::error_code& error) {
+    if (!error) armed_ = kNever;  // what is due is done at the end of this turn
+  });
+}
+
+// ---- observers
+
+Snapshot Shell::take_snapshot() {
+  Snapshot view = snapshot_of(broker_.state());
+  view.address = address();
+  view.clients = clients_;
+  view.links = links_;
+  return view;
+}
+
+std::unique_ptr<Snapshot> Shell::snapshot() {
+  // Shared: the loop may come to it after the asker has given up.
+  auto taken = std::make_shared<std::promise<std::unique_ptr<Snapshot>>>();
+  auto future = taken->get_future();
+  asio::post(loop_.io(), [this, taken] { taken->set_value(std::make_unique<Snapshot>(take_snapshot())); });
+  constexpr auto kLimit = std::chrono::seconds(1);
+  return future.wait_for(kLimit) == std::future_status::ready ? future.get() : nullptr;
+}
+
+void Shell::answer_status(Connection& connection) {
+  if (!status_writer_) return;
+  status_writer_(take_snapshot(), [this, id = connection.id()](std::string text) {
+    asio::post(loop_.io(), [this, id, status = wire::StatusReply{Payload(text)}] {
+      if (Connection* asker = find(id)) asker->link().send(status);
+    });
+  });
+}
+
+// ---- stopping
+
+void Shell::stop(Duration limit) {
+  if (stopping_) return finish();
+  stopping_ = true;
+  stop_at_ = later(Clock::now(), limit);
+  listener_.close();
+  broker_.stop_admitting();
+}
+
+void Shell::finish() {
+  connections_.each([&](Handle<Slot>, Slot& slot) {
+    slot.connection->link().close(CloseReason::kStopping, "the broker is stopping");
+  });
+  loop_.stop();
+}
+
+}  // namespace redoubt::broker

@@ -1,0 +1,109 @@
+// The state's own bookkeeping: every change that an index depends on is made here.
+#include "broker/state.h"
+
+#include <algorithm>
+
+namespace redoubt::broker {
+
+State::State(Settings given)
+    : settings(std::move(given)),
+      random(settings.seed),
+      epoch{1, 0},
+      deadlines(DeadlinePlace{&requests}),
+      heartbeats(HeartbeatPlace{&replicas}),
+      bucket(settings.admit_rate, settings.admit_burst) {}
+
+const ServiceId* State::find_service(const std::string& name) const {
+  const auto found = service_ids.find(name);
+  return found == service_ids.end() ? nullptr : &found->second;
+}
+
+void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
+  Request& request = requests[id];
+  Service& service = services[request.service()];
+  request.phase = Request::Phase::kQueued;
+  request.wanted = wanted;
+  request.queued_since = now;
+  RequestHandle& end = front ? service.queue_head : service.queue_tail;
+  request.queue_previous = front ? RequestHandle{} : end;
+  request.queue_next = front ? end : RequestHandle{};
+  if (end) (front ? requests[end].queue_previous : requests[end].queue_next) = id;
+  if (!end) (front ? service.queue_tail : service.queue_head) = id;
+  end = id;
+  ++service.queued;
+  ++queued;
+  set_deadline(id);
+}
+
+void State::dequeue(RequestHandle id, Time now) {
+  Request& request = requests[id];
+  CHECK(request.phase == Request::Phase::kQueued);
+  Service& service = services[request.service()];
+  (request.queue_previous ? requests[request.queue_previous].queue_next : service.queue_head) =
+      request.queue_next;
+  (request.queue_next ? requests[request.queue_next].queue_previous : service.queue_tail) =
+      request.queue_previous;
+  request.queue_previous = request.queue_next = {};
+  request.level_wait += now - request.queued_since;
+  request.phase = Request::Phase::kRunning;
+  --service.queued;
+  --queued;
+}
+
+void State::set_deadline(RequestHandle id) {
+  const Request& request = requests[id];
+  Time due = request.deadline;
+  if (request.phase == Request::Phase::kQueued && request.limits_wait())
+    due =
+        std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
+  if (request.deadline_place == kNowhere || due != deadlines.key_at(request.deadline_place))
+    deadlines.set(id, due);
+}
+
+CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, Time now) {
+  const CopyId id = copies.take();
+  Request& request = requests[request_id];
+  Replica& replica = replicas[replica_id];
+  copies[id] = {.request = request_id,
+                .replica = replica_id,
+                .level = request.level,
+                .place = replica.outstanding(),
+                .sent = now,
+                .waited_here = request.level_wait,
+                .halted = false};
+  request.copies.push_back(id);
+  ++request.dispatched;
+  replica.copies.push_back(id);
+  replica.last_picked = ++picks;
+  ++counters.dispatched;
+  index_replica(replica_id);
+  return id;
+}
+
+void State::remove_copy(CopyId id) {
+  const Copy& copy = copies[id];
+  const ReplicaId replica_id = copy.replica;
+  Replica& replica = replicas[replica_id];
+  const uint32_t place = copy.place;
+  CHECK(replica.copies[place] == id);
+  replica.copies[place] = replica.copies.back();
+  copies[replica.copies[place]].place = place;
+  replica.copies.pop_back();
+  copies.give_back(id);
+  index_replica(replica_id);
+}
+
+void State::index_replica(ReplicaId id) {
+  Replica& replica = replicas[id];
+  const bool takes = replica.takes_copies();
+  const LoadKey key{uint64_t{replica.outstanding()} * 1024 / replica.workers, replica.last_picked};
+  for (uint32_t index = 0; index < replica.memberships.size(); ++index) {
+    Service& service = services[replica.memberships[index].service];
+    if (takes)
+      service.free.set({id, index}, key);
+    else
+      service.free.erase({id, index});
+  }
+}
+
+}  // namespace redoubt::broker

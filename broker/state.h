@@ -1,0 +1,267 @@
+// What a manager knows: clients, their requests, the copies that run, the replicas and services, and the
+// indexes that find each in constant or logarithmic time. Data and the operations that keep the indexes true;
+// decisions are in flow/, faults/ and plan/.
+//
+// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is
+// *outstanding* at its replica until the replica says how it ended or is lost, also when nobody wants it any
+// more.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "broker/counters.h"
+#include "broker/event.h"
+#include "broker/limits.h"
+#include "broker/overload/leaky_bucket.h"
+#include "broker/settings.h"
+#include "core/histogram.h"
+#include "core/indexed_heap.h"
+#include "core/random.h"
+#include "core/seq_window.h"
+#include "core/slab.h"
+#include "core/transit.h"
+#include "wire/message.h"
+
+namespace redoubt::broker {
+
+struct Client;
+struct Copy;
+struct Replica;
+struct Request;
+using ClientId = Handle<Client>;
+using CopyId = Handle<Copy>;
+using ReplicaId = Handle<Replica>;
+using RequestHandle = Handle<Request>;
+using ServiceId = uint32_t;
+
+inline constexpr uint32_t kNowhere = ~uint32_t{0};  // a place in a heap, when absent
+
+struct LevelSpec {
+  ServiceId service = 0;
+  uint32_t copies = 1;
+};
+
+struct Request {
+  enum class Phase : uint8_t { kQueued, kRunning };
+
+  ClientId client;
+  wire::RequestId id;
+  std::vector<LevelSpec> levels;
+  wire::Disposal disposal = wire::Disposal::kOnCompletion;
+  Time arrived, deadline;
+  Duration wait_limit{};  // zero: none
+
+  // How far it is. `payload` is the input of `level`.
+  uint32_t level = 0;
+  Payload payload;
+  Duration waited{};        // at the levels behind it
+  Duration level_wait{};    // at this level, here
+  uint32_t attempts = 0;    // executions at this level that failed or were lost
+  uint32_t dispatched = 0;  // copies sent at this level
+  Phase phase = Phase::kQueued;
+  bool started = false;           // disposal on-start: a copy of this level runs
+  std::vector<CopyId> copies;     // outstanding copies of this level that may still win
+  std::vector<ReplicaId> failed;  // replicas that failed it at this level
+  std::string failure;            // the last failure's text
+  std::vector<wire::LevelReport> reports;
+
+  // While queued.
+  uint32_t wanted = 1;  // copies to send when its turn comes
+  Time queued_since;
+  RequestHandle queue_previous, queue_next;
+
+  uint64_t digest = 0;  // what it adds to the state hash
+  uint32_t deadline_place = kNowhere;
+
+  ServiceId service() const { return levels[level].service; }
+  bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
+};
+
+struct Copy {
+  RequestHandle request;  // stale once the request has ended
+  ReplicaId replica;
+  uint32_t level = 0;
+  uint32_t place = 0;  // in its replica's list
+  Time sent;
+  Duration waited_here{};  // what its request had waited at this level when it was sent
+  bool halted = false;
+};
+
+// A replica's place among those of one of its services that are below their threshold.
+struct Membership {
+  ServiceId service = 0;
+  uint32_t place = kNowhere;
+};
+
+struct Replica {
+  LinkId link{};
+  std::string name, address;
+  uint64_t incarnation = 0;
+  std::vector<Membership> memberships;  // in the order of its registration
+  uint32_t workers = 1, queue_limit = 0, threshold = 0;
+  bool leaving = false;
+  std::vector<CopyId> copies;  // outstanding
+  wire::Load reported;
+  uint64_t completed = 0, failures = 0;
+  uint64_t last_picked = 0;
+  double service_ns = 0;     // smoothed
+  double round_trip_ns = 0;  // smoothed, what a copy takes beyond waiting and service
+  Histogram service_us;
+
+  Time last_heard, last_sent;
+  int64_t heard_sent_us = 0;  // the newest send time it told us
+  uint32_t heartbeat_place = kNowhere;
+
+  uint32_t outstanding() const { return static_cast<uint32_t>(copies.size()); }
+  bool takes_copies() const { return !leaving && outstanding() < threshold; }
+};
+
+// One replica's membership in one service: an item of the service's heap.
+struct Member {
+  ReplicaId replica;
+  uint32_t index = 0;  // in Replica::memberships
+};
+struct MemberPlace {
+  Slab<Replica>* replicas;
+  uint32_t& operator()(Member member) const {
+    return (*replicas)[member.replica].memberships[member.index].place;
+  }
+};
+// Least loaded first, then the one that was picked longest ago.
+struct LoadKey {
+  uint64_t load = 0, last_picked = 0;
+  auto operator<=>(const LoadKey&) const = default;
+};
+
+struct Service {
+  explicit Service(MemberPlace place) : free(place) {}
+
+  std::string name;
+  uint32_t replicas = 0;                           // that offer it now
+  IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
+  RequestHandle queue_head, queue_tail;
+  uint32_t queued = 0;
+  Histogram wait_us, service_us;
+};
+
+// What a client's sequence number stands for here.
+struct ClientEntry {
+  enum class Is : uint8_t { kUnknown, kPending, kSettled };
+  Is is = Is::kUnknown;
+  wire::Status status = wire::Status::kOk;
+  wire::Refusal reason = wire::Refusal::kNone;
+  RequestHandle request;  // pending
+  Payload body;           // settled: the result, or the text of what happened
+  bool body_dropped = false;
+};
+
+struct Client {
+  LinkId link{};  // kNoLink: gone, may return
+  std::string name;
+  uint64_t incarnation = 0, generation = 0;
+  Transit transit;
+  SeqWindow<ClientEntry> entries;
+  uint32_t pending = 0;
+  uint64_t retained = 0;         // bytes of results held in entries
+  uint64_t oldest_retained = 0;  // no entry below holds any
+  Time lingers_until = kNever;
+};
+
+// Who is behind a link.
+struct Peer {
+  ClientId client;
+  ReplicaId replica;
+};
+
+// Peers by link, found by counting: every frame asks.
+class Peers {
+ public:
+  void set(LinkId link, Peer peer) {
+    const size_t at = place_of(link);
+    if (at >= entries_.size()) entries_.resize(at + 1);
+    entries_[at] = {link, peer};
+  }
+  Peer get(LinkId link) const {
+    const size_t at = place_of(link);
+    return at < entries_.size() && entries_[at].link == link ? entries_[at].peer : Peer{};
+  }
+  void erase(LinkId link) {
+    const size_t at = place_of(link);
+    if (at < entries_.size() && entries_[at].link == link) entries_[at] = {};
+  }
+
+ private:
+  struct Entry {
+    LinkId link = kNoLink;
+    Peer peer;
+  };
+  static size_t place_of(LinkId link) { return static_cast<uint32_t>(link); }
+
+  std::vector<Entry> entries_;
+};
+
+struct DeadlinePlace {
+  Slab<Request>* requests;
+  uint32_t& operator()(RequestHandle request) const { return (*requests)[request].deadline_place; }
+};
+struct HeartbeatPlace {
+  Slab<Replica>* replicas;
+  uint32_t& operator()(ReplicaId replica) const { return (*replicas)[replica].heartbeat_place; }
+};
+
+struct State {
+  explicit State(Settings settings);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const Settings settings;
+  Random random;
+  wire::Epoch epoch;
+  uint64_t checkpoint_seq = 0;  // changes of the checkpointed state so far
+  uint64_t state_hash = 0;      // of all live requests and their progress: equal states, equal hashes
+
+  Slab<Request> requests;
+  Slab<Copy> copies;
+  Slab<Replica> replicas;
+  Slab<Client> clients;
+  std::deque<Service> services;
+  std::unordered_map<std::string, ServiceId> service_ids;
+  std::unordered_map<uint64_t, ClientId> client_ids;  // by incarnation
+  Peers peers;
+  std::deque<ClientId> lingering;  // in order of lingers_until
+
+  IndexedHeap<RequestHandle, Time, DeadlinePlace> deadlines;
+  IndexedHeap<ReplicaId, Time, HeartbeatPlace> heartbeats;
+  LeakyBucket bucket;
+
+  uint32_t queued = 0;  // requests waiting here, over all services
+  uint64_t picks = 0;
+  std::vector<ReplicaId> plan;  // memory that every dispatch uses again
+  bool stopping = false;
+  Counters counters;
+  Histogram request_us;
+
+  // The service of that name, or none if no replica ever offered it.
+  const ServiceId* find_service(const std::string& name) const;
+
+  // The queue of a request's current service. `front`: it has waited before.
+  void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
+  void dequeue(RequestHandle id, Time now);
+  // The time at which this request is to be looked at again.
+  void set_deadline(RequestHandle id);
+
+  // A copy of the request goes to the replica.
+  CopyId add_copy(RequestHandle request, ReplicaId replica, Time now);
+  // A copy has ended: its place at the replica is free. The request's own list is the caller's.
+  void remove_copy(CopyId id);
+  // Brings the replica's places among the free ones up to date with its load.
+  void index_replica(ReplicaId id);
+
+  ReplicaId replica_of(LinkId link) const { return peers.get(link).replica; }
+  ClientId client_of(LinkId link) const { return peers.get(link).client; }
+};
+
+}  // namespace redoubt::broker

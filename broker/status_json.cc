@@ -1,0 +1,90 @@
+// The status as JSON; see status_text.h. Its fields are a contract with users: add, never change.
+#include <nlohmann/json.hpp>
+
+#include "broker/status_text.h"
+
+namespace redoubt::broker {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Names, class Values>
+Json by_name(const Names& names, const Values& values) {
+  Json out = Json::object();
+  for (size_t i = 0; i < values.size(); ++i) out[names(i)] = values[i];
+  return out;
+}
+
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+Json counters_of(const Snapshot& view) {
+  const Counters& counters = view.counters;
+  Json out;
+  out["requests"] =
+      by_name([](size_t i) { return wire::name_of(static_cast<wire::Status>(i)); }, counters.requests);
+  out["refusals"] =
+      by_name([](size_t i) { return wire::name_of(static_cast<wire::Refusal>(i)); }, counters.refusals);
+  out["refusals"].erase("none");
+  out["copies"] = by_name([](size_t i) { return kCopyFateNames[i]; }, counters.copies);
+  out["copies"]["dispatched"] = counters.dispatched;
+  out["copies"]["outstanding"] = view.copies_outstanding;
+  out["late_results"] = by_name([](size_t i) { return kLateResultNames[i]; }, counters.late_results);
+  out["admitted"] = counters.admitted;
+  out["joined"] = counters.joined;
+  out["answered_again"] = counters.answered_again;
+  out["retried"] = counters.retried;
+  out["started_expired"] = counters.started_expired;
+  out["replicas_lost"] = counters.replicas_lost;
+  out["clients_lost"] = counters.clients_lost;
+  out["links_accepted"] = view.links.accepted;
+  out["links_closed"] =
+      by_name([](size_t i) { return wire::name_of(static_cast<wire::CloseReason>(i)); }, view.links.closed);
+  out["links_closed"].erase("none");
+  return out;
+}
+
+}  // namespace
+
+std::string status_json(const Snapshot& view) {
+  Json out;
+  out["epoch"] = view.epoch.number;
+  out["manager"] = view.name;
+  out["brokers"] = Json::array({{{"name", view.name},
+                                 {"address", view.address},
+                                 {"role", "manager"},
+                                 {"in_sync", true},
+                                 {"checkpoint_seq", view.checkpoint_seq},
+                                 {"state_hash", hex(view.state_hash)}}});
+  out["replicas"] = Json::array();
+  for (const ReplicaView& replica : view.replicas)
+    out["replicas"].push_back(
+        {{"name", replica.name},
+         {"address", replica.address},
+         {"services", replica.services},
+         {"workers", replica.workers},
+         {"outstanding", replica.outstanding},
+         {"threshold", replica.threshold},
+         {"running", replica.reported.running},
+         {"queued", replica.reported.queued},
+         {"completed", replica.completed},
+         {"failed", replica.failed},
+         {"leaving", replica.leaving},
+         {"service_us", {{"p50", replica.service_p50_us}, {"p99", replica.service_p99_us}}}});
+  out["services"] = Json::array();
+  for (const ServiceView& service : view.services)
+    out["services"].push_back(
+        {{"name", service.name}, {"replicas", service.replicas}, {"queued", service.queued}});
+  out["pending"] = view.pending;
+  out["queue"] = view.queued;
+  out["overload"] = 0;
+  out["clients"] = view.clients;
+  out["stopping"] = view.stopping;
+  out["counters"] = counters_of(view);
+  return out.dump();
+}
+
+}  // namespace redoubt::broker

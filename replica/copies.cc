@@ -1,0 +1,241 @@
+// The queue and the workers: how a copy comes, waits, runs and ends; see replica.h.
+#include <algorithm>
+
+#include "replica/replica.h"
+#include "replica/text.h"
+
+namespace redoubt::replica {
+
+using wire::Fate;
+
+namespace {
+
+uint64_t to_ns(Duration duration) {
+  return duration > Duration::zero() ? static_cast<uint64_t>(duration.count()) : 0;
+}
+
+Duration budget(uint64_t us) { return from_us(static_cast<int64_t>(std::min(us, wire::kMaxBudgetUs))); }
+
+}  // namespace
+
+void Replica::on(Turn& turn, CopyArrived& event) {
+  Peer* peer = find(event.link);
+  if (!peer) return;
+  wire::Copy& copy = event.copy;
+  if (peer->phase == Phase::kGreeted)
+    return close(turn, *peer, wire::CloseReason::kOutOfOrder, "a copy before the welcome");
+  peer->newest_sent_us = copy.sent_us;
+  const Duration charged = peer->transit.excess(turn.now, copy.sent_us);
+  if (copy.epoch < highest_) {
+    ++counters_.stale;
+    return;
+  }
+  highest_ = copy.epoch;
+  if (table_.find(event.link.broker, copy.copy)) {
+    ++counters_.duplicates;
+    return;
+  }
+
+  const Origin origin{event.link, copy.copy, copy.epoch, copy.level};
+  const Time deadline = turn.now + (budget(copy.deadline_us) - charged);
+  const Time limit = copy.limits_wait ? turn.now + (budget(copy.wait_us) - charged) : kNever;
+  const Time start_before = std::min(deadline, limit);
+  if (refuse(turn, origin, event, charged)) return;
+  if (turn.now >= start_before) return answer(turn, origin, {.fate = Fate::kExpired, .wait = charged});
+
+  const CopyHandle handle = copies_.take();
+  Held& held = copies_[handle];
+  held.origin = origin;
+  held.request = copy.request;
+  held.service = copy.service;
+  held.attempt = copy.attempt;
+  held.payload = std::move(copy.payload);
+  held.arrived = turn.now;
+  held.deadline = deadline;
+  held.start_before = start_before;
+  held.charged = charged;
+  held.tell_start = copy.tell_start;
+  held.running = held.halted = held.orphan = false;
+  table_.add(event.link.broker, copy.copy, handle);
+  if (running_ + returns_.size() < settings_.workers && !first_)
+    start(turn, handle);
+  else
+    enqueue(handle);
+}
+
+// Answers a copy that cannot be taken. True if it did.
+bool Replica::refuse(Turn& turn, const Origin& origin, const CopyArrived& event, Duration charged) {
+  const wire::Copy& copy = event.copy;
+  Ending ending{.fate = Fate::kFailed, .wait = charged};
+  if (leaving_) {
+    ending.fate = Fate::kHaltedQueued;
+  } else if (event.payload_skipped) {
+    ending.text = "the payload is over the limit of " +
+                  std::to_string(peers_[origin.link.broker].max_payload) + " bytes";
+  } else if (copy.service >= settings_.services.size()) {
+    ending.text = "replica has no service number " + std::to_string(copy.service);
+  } else if (queued() >= settings_.queue_limit && running_ + returns_.size() >= settings_.workers) {
+    ending.text = "replica queue full";
+  } else {
+    return false;
+  }
+  answer(turn, origin, std::move(ending));
+  return true;
+}
+
+// A hint: what is not held here (any more) needs no answer, it has had one.
+void Replica::on(Turn& turn, HaltArrived& event) {
+  Peer* peer = find(event.link);
+  if (!peer) return;
+  if (peer->phase == Phase::kGreeted)
+    return close(turn, *peer, wire::CloseReason::kOutOfOrder, "a halt before the welcome");
+  for (const uint64_t id : event.halt.copies) {
+    const CopyHandle copy = table_.find(event.link.broker, id);
+    if (!copy) continue;
+    Held& held = copies_[copy];
+    if (held.running) {
+      if (!held.halted) turn.effects.push_back(StopCopy{copy});
+      held.halted = true;
+      continue;
+    }
+    end_queued(turn, copy, Fate::kHaltedQueued);
+  }
+}
+
+void Replica::on(Turn& turn, CopyStarted& event) {
+  const Held& held = copies_[event.copy];
+  if (held.orphan) return;
+  peers_[held.origin.link.broker].last_sent = turn.now;
+  turn.effects.push_back(Send{held.origin.link, wire::Started{held.origin.copy, held.origin.epoch, load()}});
+}
+
+void Replica::on(Turn& turn, CopyEnded& event) {
+  Held& held = copies_[event.copy];
+  CHECK(held.running);
+  --running_;
+  if (held.orphan) {
+    ++counters_.orphans;
+    copies_.give_back(event.copy);
+    return;
+  }
+  const Origin origin = held.origin;
+  Ending ending = judge(held, event, peers_[origin.link.broker].max_payload);
+  forget(event.copy);
+  answer(turn, origin, std::move(ending));
+}
+
+// What the broker is told of a copy that a worker had.
+Replica::Ending Replica::judge(const Held& held, CopyEnded& event, uint64_t max_payload) const {
+  Ending ending;
+  ending.wait = event.started_at - held.arrived + held.charged;
+  if (event.outcome == Outcome::kExpired || event.outcome == Outcome::kSkipped) {
+    ending.fate = event.outcome == Outcome::kExpired ? Fate::kExpired : Fate::kHaltedQueued;
+    return ending;
+  }
+  ending.service = event.ended_at - event.started_at;
+  ending.started_expired = event.started_at > held.deadline;
+  if (event.outcome == Outcome::kFailed) {
+    ending.fate = held.halted ? Fate::kHaltedRunning : Fate::kFailed;
+    ending.text = std::move(event.text);
+  } else if (event.result.size() > max_payload) {
+    ending.fate = Fate::kFailed;
+    ending.text = "result of " + std::to_string(event.result.size()) + " bytes, the limit is " +
+                  std::to_string(max_payload);
+  } else {
+    // A success counts, also in spite of a halt: it may be the only one.
+    ending.result = std::move(event.result);
+  }
+  return ending;
+}
+
+void Replica::answer(Turn& turn, const Origin& origin, Ending ending) {
+  peers_[origin.link.broker].last_sent = turn.now;
+  if (!ending.text.empty()) ending.text = readable(ending.text, wire::kMaxTextBytes);
+  turn.effects.push_back(Send{origin.link, wire::Done{.copy = origin.copy,
+                                                      .epoch = origin.epoch,
+                                                      .level = origin.level,
+                                                      .fate = ending.fate,
+                                                      .text = std::move(ending.text),
+                                                      .wait_ns = to_ns(ending.wait),
+                                                      .service_ns = to_ns(ending.service),
+                                                      .started_expired = ending.started_expired,
+                                                      .load = load(),
+                                                      .payload = std::move(ending.result)}});
+}
+
+void Replica::end_queued(Turn& turn, CopyHandle copy, Fate fate) {
+  const Held& held = copies_[copy];
+  const Origin origin = held.origin;
+  const Duration wait = turn.now - held.arrived + held.charged;
+  leave_queue(copy);
+  forget(copy);
+  answer(turn, origin, {.fate = fate, .wait = wait});
+}
+
+void Replica::give_back_queue(Turn& turn) {
+  while (first_) end_queued(turn, first_, Fate::kHaltedQueued);
+}
+
+void Replica::expire_queued(Turn& turn) {
+  while (!heap_.empty() && heap_.top_key() <= turn.now) end_queued(turn, heap_.top(), Fate::kExpired);
+}
+
+void Replica::return_from_vacation(Turn& turn) {
+  while (!returns_.empty() && returns_.top() <= turn.now) returns_.pop();
+}
+
+// Who is free takes the next in the queue; who finds nothing goes on vacation, if that is the custom.
+void Replica::employ_workers(Turn& turn) {
+  while (first_ && running_ + returns_.size() < settings_.workers) {
+    const CopyHandle copy = first_;
+    leave_queue(copy);
+    start(turn, copy);
+  }
+  if (!settings_.vacation || leaving_) return;
+  while (running_ + returns_.size() < settings_.workers) {
+    const Duration away = settings_.vacation->sample(random_);
+    returns_.push(later(turn.now, std::max<Duration>(away, std::chrono::microseconds(1))));
+  }
+}
+
+void Replica::start(Turn& turn, CopyHandle copy) {
+  Held& held = copies_[copy];
+  CHECK(turn.now < held.start_before);
+  held.running = true;
+  ++running_;
+  turn.effects.push_back(StartCopy{.copy = copy,
+                                   .service = held.service,
+                                   .level = held.origin.level,
+                                   .attempt = held.attempt,
+                                   .request = held.request,
+                                   .payload = std::move(held.payload),
+                                   .start_before = held.start_before,
+                                   .deadline = held.deadline,
+                                   .max_result = peers_[held.origin.link.broker].max_payload,
+                                   .tell_start = held.tell_start});
+}
+
+void Replica::enqueue(CopyHandle copy) {
+  Held& held = copies_[copy];
+  held.ahead = last_;
+  held.behind = {};
+  (last_ ? copies_[last_].behind : first_) = copy;
+  last_ = copy;
+  heap_.set(copy, held.start_before);
+}
+
+void Replica::leave_queue(CopyHandle copy) {
+  Held& held = copies_[copy];
+  heap_.erase(copy);
+  (held.ahead ? copies_[held.ahead].behind : first_) = held.behind;
+  (held.behind ? copies_[held.behind].ahead : last_) = held.ahead;
+}
+
+void Replica::forget(CopyHandle copy) {
+  Held& held = copies_[copy];
+  table_.erase(held.origin.link.broker, held.origin.copy);
+  held.payload = {};
+  copies_.give_back(copy);
+}
+
+}  // namespace redoubt::replica

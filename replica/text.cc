@@ -1,0 +1,40 @@
+// See text.h.
+#include "replica/text.h"
+
+#include <cstdint>
+
+namespace redoubt::replica {
+
+namespace {
+
+// Length of the UTF-8 character at the begin of `text`, or 0 if there is none. Overlong forms and surrogates
+// are none.
+size_t character(std::string_view text) {
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const uint8_t second = byte(1);
+  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
+  if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string readable(std::string_view text, size_t most) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = character(text);
+    const std::string_view next = length ? text.substr(0, length) : std::string_view("?");
+    if (out.size() + next.size() > most) break;
+    out += next;
+    text.remove_prefix(length ? length : 1);
+  }
+  return out;
+}
+
+}  // namespace redoubt::replica

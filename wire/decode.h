@@ -1,0 +1,73 @@
+// What the parts of the decoder share: how a field is recognised, what can be wrong, and which message is
+// read where. Private to wire/.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "wire/codec.h"
+#include "wire/limits.h"
+#include "wire/protobuf.h"
+
+namespace redoubt::wire {
+
+constexpr uint32_t varint_tag(uint32_t field) { return tag_of(field, WireType::kVarint); }
+constexpr uint32_t fixed_tag(uint32_t field) { return tag_of(field, WireType::kFixed64); }
+constexpr uint32_t bytes_tag(uint32_t field) { return tag_of(field, WireType::kBytes); }
+
+// What a parse found wrong, or nothing.
+struct Fault {
+  CloseReason reason = CloseReason::kNone;
+  const char* text = "";
+  explicit operator bool() const { return reason != CloseReason::kNone; }
+};
+inline constexpr Fault kFine{};
+inline constexpr Fault kUnknown{CloseReason::kUnknownField, "a field this version does not know"};
+inline constexpr Fault kBroken{CloseReason::kMalformed, "an envelope that is no protobuf"};
+inline constexpr Fault kLongName{CloseReason::kOversize, "a name over the limit"};
+inline constexpr Fault kLongText{CloseReason::kOversize, "a text over the limit"};
+
+// What the fields of a message left wrong: bytes that make no sense, or nothing.
+inline Fault end_of(const Reader& from) { return from.ok() ? kFine : kBroken; }
+
+// An enumeration's number; one beyond the last makes the field's message malformed.
+template <class Enum>
+bool to_enum(uint64_t number, Enum last, Enum& out) {
+  if (number > static_cast<uint64_t>(last)) return false;
+  out = static_cast<Enum>(number);
+  return true;
+}
+
+inline uint64_t budget(uint64_t us) { return std::min(us, kMaxBudgetUs); }
+
+// The next of the items that are used again from message to message; what is left over is cut off at the end.
+template <class T>
+T& next_item(std::vector<T>& items, size_t& used) {
+  if (used == items.size()) items.emplace_back();
+  return items[used++];
+}
+
+// A list of ids in one field.
+Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to);
+
+// decode_link.cc
+Fault get(Reader from, Epoch& to);
+Fault get(Reader from, Hello& to);
+Fault get(Reader from, Welcome& to);
+Fault get(Reader from, Goodbye& to);
+Fault get(Reader from, Dummy& to);
+
+// decode_client.cc. `shares`: each request's part of the payload.
+Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares);
+Fault get(Reader from, Cancel& to);
+Fault get(Reader from, Acknowledge& to);
+Fault get(Reader from, Reply& to);
+
+// decode_replica.cc
+Fault get(Reader from, Register& to);
+Fault get(Reader from, Copy& to);
+Fault get(Reader from, Halt& to);
+Fault get(Reader from, Started& to);
+Fault get(Reader from, Done& to);
+
+}  // namespace redoubt::wire
