@@ -136,7 +136,13 @@ Fault get(Reader from, Started& to) {
 
 Fault get(Reader from, Done& to) {
   constexpr uint64_t kMaxNs = kMaxBudgetUs * 1000;
-  to = {};
+  to.copy = to.wait_ns = to.service_ns = 0;
+  to.epoch = {};
+  to.level = 0;
+  to.fate = Fate::kOk;
+  to.text.clear();
+  to.started_expired = false;
+  to.load = {};
   while (const uint32_t tag = from.next()) {
     switch (tag) {
       case fixed_tag(1):
