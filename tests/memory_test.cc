@@ -180,6 +180,20 @@ TEST(Outbox, FramesWithLargePayloadsShareOneChunk) {
   EXPECT_EQ(written(out), expected.substr(4 + 4'096 + 2) + "tail");
 }
 
+TEST(Outbox, RoomThatIsTakenBackIsUsedNext) {
+  for (const size_t room : {size_t{100}, ChunkPool::kChunk, size_t{50'000}}) {
+    ChunkPool pool;
+    Outbox out(pool);
+    std::memcpy(out.append(room), "begin", 5);
+
+    out.take_back(room - 5);
+    append(out, "end");
+
+    EXPECT_EQ(written(out), "beginend") << room;
+    EXPECT_EQ(out.bytes(), 8u);
+  }
+}
+
 TEST(Outbox, MemoryGoesBackWhenItDrains) {
   ChunkPool pool;
   Outbox out(pool), other(pool);

@@ -69,7 +69,7 @@ class Decoder {
 
  private:
   Decoded fail(CloseReason reason, std::string text);
-  Decoded parse(std::string_view envelope, Message& out);
+  Decoded read(std::string_view envelope, Message& out);
   bool gather(size_t wanted);
   Decoded finish(Message& out);
 

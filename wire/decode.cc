@@ -2,278 +2,24 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frame.pb.h"
 #include "wire/codec.h"
+#include "wire/hot.h"
 #include "wire/limits.h"
-#include "wire/scratch.h"
+#include "wire/parse.h"
 
 namespace redoubt::wire {
 namespace {
 
-// The alternative's object with its memory, if `message` held one already.
-template <class T>
-T& reuse(Message& message) {
-  if (T* same = std::get_if<T>(&message)) return *same;
-  return message.emplace<T>();
-}
-
-// What a parse found wrong, or nothing.
-struct Fault {
-  CloseReason reason = CloseReason::kNone;
-  const char* text = "";
-};
-constexpr Fault kFine{};
-constexpr Fault kUnknown{CloseReason::kUnknownField, "a field this version does not know"};
-
-template <class... Parts>
-bool knows(const Parts&... parts) {
-  return (parts.unknown_fields().empty() && ...);
-}
-
-template <class Enum>
-bool to_enum(uint32_t number, Enum last, Enum& out) {
-  if (number > static_cast<uint32_t>(last)) return false;
-  out = static_cast<Enum>(number);
-  return true;
-}
-
-Epoch get(const proto::Epoch& from) { return {from.number(), from.broker()}; }
-Load get(const proto::Load& from) { return {from.queued(), from.running()}; }
-
-Fault get(const proto::Hello& from, Hello& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.name().size() > kMaxNameBytes || from.cluster().size() > kMaxNameBytes)
-    return {CloseReason::kOversize, "a name over the limit"};
-  to.version_min = from.version_min();
-  to.version_max = from.version_max();
-  to.role = static_cast<Role>(from.role());
-  to.name = from.name();
-  to.cluster = from.cluster();
-  to.incarnation = from.incarnation();
-  to.link_generation = from.link_generation();
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Welcome& from, Welcome& to) {
-  if (!knows(from, from.epoch())) return kUnknown;
-  if (from.name().size() > kMaxNameBytes) return {CloseReason::kOversize, "a name over the limit"};
-  to.version = from.version();
-  to.name = from.name();
-  to.epoch = get(from.epoch());
-  to.max_payload = std::min(from.max_payload(), kMaxMaxPayload);
-  to.heartbeat_us = std::min(from.heartbeat_us(), kMaxBudgetUs);
-  to.dead_after_us = std::min(from.dead_after_us(), kMaxBudgetUs);
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Goodbye& from, Goodbye& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.text().size() > kMaxTextBytes) return {CloseReason::kOversize, "a text over the limit"};
-  if (!to_enum(from.reason(), CloseReason::kStopping, to.reason)) to.reason = CloseReason::kNone;
-  to.text = from.text();
-  return kFine;
-}
-
-Fault get(const proto::Dummy& from, Dummy& to) {
-  if (!knows(from)) return kUnknown;
-  to.answer = from.answer();
-  to.sent_us = from.sent_us();
-  to.echo_us = from.echo_us();
-  return kFine;
-}
-
-Fault get(const proto::Request& from, Request& to) {
-  if (!knows(from)) return kUnknown;
-  if (!to_enum(from.disposal(), Disposal::kOnStart, to.disposal))
-    return {CloseReason::kMalformed, "an unknown disposal"};
-  to.seq = from.seq();
-  to.levels.resize(static_cast<size_t>(from.levels_size()));
-  for (int i = 0; i < from.levels_size(); ++i) {
-    if (!knows(from.levels(i))) return kUnknown;
-    Level& level = to.levels[static_cast<size_t>(i)];
-    level.service = from.levels(i).service();
-    level.copies = from.levels(i).copies();
-  }
-  to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
-  to.wait_limit_us = std::min(from.wait_limit_us(), kMaxBudgetUs);
-  to.resend = from.resend();
-  to.payload = {};  // of the message whose memory this is
-  return kFine;
-}
-
-Fault get(const proto::Submit& from, Submit& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.requests_size() == 0 || from.requests_size() > static_cast<int>(kMaxBatch))
-    return {CloseReason::kOversize, "a batch of no request or too many"};
-  to.low_water = from.low_water();
-  to.sent_us = from.sent_us();
-  to.requests.resize(static_cast<size_t>(from.requests_size()));
-  for (int i = 0; i < from.requests_size(); ++i)
-    if (const Fault fault = get(from.requests(i), to.requests[static_cast<size_t>(i)]);
-        fault.reason != CloseReason::kNone)
-      return fault;
-  return kFine;
-}
-
-Fault get(const proto::Cancel& from, Cancel& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.seqs_size() > static_cast<int>(kMaxBatch))
-    return {CloseReason::kOversize, "too many ids in one message"};
-  to.low_water = from.low_water();
-  to.seqs.assign(from.seqs().begin(), from.seqs().end());
-  return kFine;
-}
-
-Fault get(const proto::Acknowledge& from, Acknowledge& to) {
-  if (!knows(from)) return kUnknown;
-  to.low_water = from.low_water();
-  return kFine;
-}
-
-Fault get(const proto::Reply& from, Reply& to) {
-  if (!knows(from)) return kUnknown;
-  if (!to_enum(from.status(), Status::kCancelled, to.status) ||
-      !to_enum(from.reason(), Refusal::kResultGone, to.reason))
-    return {CloseReason::kMalformed, "an unknown status or reason"};
-  to.seq = from.seq();
-  to.text = from.text();
-  to.level = from.level();
-  to.running = from.running();
-  to.wait_us = from.wait_us();
-  to.levels.resize(static_cast<size_t>(from.levels_size()));
-  for (int i = 0; i < from.levels_size(); ++i) {
-    const proto::LevelReport& report = from.levels(i);
-    if (!knows(report)) return kUnknown;
-    LevelReport& level = to.levels[static_cast<size_t>(i)];
-    level.service = report.service();
-    level.replica = report.replica();
-    level.copies = report.copies();
-    level.wait_us = report.wait_us();
-    level.service_us = report.service_us();
-  }
-  return kFine;
-}
-
-Fault get(const proto::Register& from, Register& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.services_size() == 0 || from.services_size() > static_cast<int>(kMaxServices))
-    return {CloseReason::kOversize, "a replica of no service or too many"};
-  if (from.workers() == 0 || from.workers() > kMaxWorkers)
-    return {CloseReason::kOversize, "a replica of no worker or too many"};
-  for (const std::string& service : from.services())
-    if (service.empty() || service.size() > kMaxNameBytes)
-      return {CloseReason::kOversize, "a service name that is empty or over the limit"};
-  to.services.assign(from.services().begin(), from.services().end());
-  to.workers = from.workers();
-  to.queue_limit = from.queue_limit();
-  return kFine;
-}
-
-Fault get(const proto::Copy& from, Copy& to) {
-  if (!knows(from, from.epoch())) return kUnknown;
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.service = from.service();
-  to.level = from.level();
-  to.request = {from.client(), from.seq()};
-  to.attempt = from.attempt();
-  to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
-  to.wait_us = std::min(from.wait_us(), kMaxBudgetUs);
-  to.limits_wait = from.limits_wait();
-  to.tell_start = from.tell_start();
-  to.sent_us = from.sent_us();
-  return kFine;
-}
-
-Fault get(const proto::Halt& from, Halt& to) {
-  if (!knows(from)) return kUnknown;
-  if (from.copies_size() > static_cast<int>(kMaxBatch))
-    return {CloseReason::kOversize, "too many ids in one message"};
-  to.copies.assign(from.copies().begin(), from.copies().end());
-  return kFine;
-}
-
-Fault get(const proto::Started& from, Started& to) {
-  if (!knows(from, from.epoch(), from.load())) return kUnknown;
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.load = get(from.load());
-  return kFine;
-}
-
-Fault get(const proto::Done& from, Done& to) {
-  if (!knows(from, from.epoch(), from.load())) return kUnknown;
-  if (!to_enum(from.fate(), Fate::kHaltedRunning, to.fate))
-    return {CloseReason::kMalformed, "an unknown fate"};
-  if (from.text().size() > kMaxTextBytes) return {CloseReason::kOversize, "a text over the limit"};
-  to.copy = from.copy();
-  to.epoch = get(from.epoch());
-  to.level = from.level();
-  to.text = from.text();
-  to.wait_ns = std::min(from.wait_ns(), kMaxBudgetUs * 1000);
-  to.service_ns = std::min(from.service_ns(), kMaxBudgetUs * 1000);
-  to.started_expired = from.started_expired();
-  to.load = get(from.load());
-  return kFine;
-}
-
-template <class From, class To>
-Fault empty(const From& from, To&) {
-  return knows(from) ? kFine : kUnknown;
-}
-
-Fault get(const proto::Envelope& from, Message& out) {
-  if (!knows(from)) return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
-  switch (from.message_case()) {
-    case proto::Envelope::kHello:
-      return get(from.hello(), reuse<Hello>(out));
-    case proto::Envelope::kWelcome:
-      return get(from.welcome(), reuse<Welcome>(out));
-    case proto::Envelope::kGoodbye:
-      return get(from.goodbye(), reuse<Goodbye>(out));
-    case proto::Envelope::kDummy:
-      return get(from.dummy(), reuse<Dummy>(out));
-    case proto::Envelope::kSubmit:
-      return get(from.submit(), reuse<Submit>(out));
-    case proto::Envelope::kCancel:
-      return get(from.cancel(), reuse<Cancel>(out));
-    case proto::Envelope::kAcknowledge:
-      return get(from.acknowledge(), reuse<Acknowledge>(out));
-    case proto::Envelope::kReply:
-      return get(from.reply(), reuse<Reply>(out));
-    case proto::Envelope::kRegister:
-      return get(from.register_(), reuse<Register>(out));
-    case proto::Envelope::kCopy:
-      return get(from.copy(), reuse<Copy>(out));
-    case proto::Envelope::kHalt:
-      return get(from.halt(), reuse<Halt>(out));
-    case proto::Envelope::kStarted:
-      return get(from.started(), reuse<Started>(out));
-    case proto::Envelope::kDone:
-      return get(from.done(), reuse<Done>(out));
-    case proto::Envelope::kLeaving:
-      return empty(from.leaving(), reuse<Leaving>(out));
-    case proto::Envelope::kStatusQuery:
-      return empty(from.status_query(), reuse<StatusQuery>(out));
-    case proto::Envelope::kStatusReply:
-      return empty(from.status_reply(), reuse<StatusReply>(out));
-    case proto::Envelope::MESSAGE_NOT_SET:
-      break;
-  }
-  return {CloseReason::kUnknownMessage, "a frame without a message"};
-}
-
-bool carries_payload(const proto::Envelope& envelope) {
-  return envelope.has_submit() || envelope.has_reply() || envelope.has_copy() || envelope.has_done() ||
-         envelope.has_status_reply();
+bool carries_payload(const Message& message) {
+  return std::holds_alternative<Submit>(message) || std::holds_alternative<Copy>(message) ||
+         std::holds_alternative<Done>(message) || std::holds_alternative<Reply>(message) ||
+         std::holds_alternative<StatusReply>(message);
 }
 
 // A batch's shares of the frame's payload must add up to it.
-bool shares_add_up(const proto::Submit& submit, uint64_t payload_size) {
+bool add_up(const std::vector<uint32_t>& shares, uint64_t payload_size) {
   uint64_t sum = 0;
-  for (const proto::Request& request : submit.requests()) sum += request.payload_size();
+  for (const uint32_t share : shares) sum += share;
   return sum == payload_size;
 }
 
@@ -336,31 +82,23 @@ Decoded Decoder::next(Message& out) {
   if (partial_.empty()) {
     const std::string_view envelope = input_.substr(kFrameHead, envelope_size_);
     input_.remove_prefix(whole);
-    return parse(envelope, out);
+    return read(envelope, out);
   }
   const std::string frame = std::move(partial_);
   partial_ = {};
-  return parse(std::string_view(frame).substr(kFrameHead), out);
+  return read(std::string_view(frame).substr(kFrameHead), out);
 }
 
-Decoded Decoder::parse(std::string_view envelope, Message& out) {
-  Scratch scratch;
-  proto::Envelope& parsed = scratch.envelope();
-  if (!parsed.ParseFromArray(envelope.data(), static_cast<int>(envelope.size())))
-    return fail(CloseReason::kMalformed, "an envelope that is no protobuf");
+Decoded Decoder::read(std::string_view envelope, Message& out) {
   const bool complete = input_.size() >= payload_size_;
   Message& to = complete ? out : waiting_;
-  if (const Fault fault = get(parsed, to); fault.reason != CloseReason::kNone)
-    return fail(fault.reason, fault.text);
-  if (payload_size_ > 0 && !carries_payload(parsed))
+  if (!hot::read(envelope, to, shares_))
+    if (const Fault fault = parse(envelope, to, shares_); fault.reason != CloseReason::kNone)
+      return fail(fault.reason, fault.text);
+  if (payload_size_ > 0 && !carries_payload(to))
     return fail(CloseReason::kMalformed, "a payload behind a message that has none");
-  if (parsed.has_submit()) {
-    if (!shares_add_up(parsed.submit(), payload_size_))
-      return fail(CloseReason::kMalformed, "payload sizes that do not add up to the payload");
-    shares_.clear();
-    for (const proto::Request& request : parsed.submit().requests())
-      shares_.push_back(request.payload_size());
-  }
+  if (std::holds_alternative<Submit>(to) && !add_up(shares_, payload_size_))
+    return fail(CloseReason::kMalformed, "payload sizes that do not add up to the payload");
   skipped_ = payload_size_ > max_payload_;
   payload_ = skipped_ ? Payload() : Payload::uninitialised(payload_size_);
   payload_at_ = 0;

@@ -53,6 +53,14 @@ char* Outbox::append_segment(size_t size) {
   return segments_.emplace_back(std::move(segment)).begin;
 }
 
+void Outbox::take_back(size_t size) {
+  Segment& last = segments_.back();
+  CHECK(size < last.size);
+  last.size -= size;
+  if (last.chunk) last.room += size;
+  bytes_ -= size;
+}
+
 void Outbox::append(const Payload& payload) {
   if (payload.empty()) return;
   if (payload.size() < kCopyBelow) {

@@ -37,6 +37,8 @@ class Outbox {
   // Room for `size` bytes in one piece, already counted as written; the caller fills it before it does
   // anything else.
   char* append(size_t size);
+  // The last `size` bytes of that room are not needed after all.
+  void take_back(size_t size);
   // The payload's bytes follow: copied when they are few (cheaper than a segment of their own), else by
   // reference.
   void append(const Payload& payload);
