@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include "core/check.h"
@@ -35,14 +35,15 @@ class Slab {
   // Takes a free slot. The object in it is as its last owner left it: the caller sets every field.
   Id take() {
     if (free_.empty()) {
-      slots_.emplace_back();
-      free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
+      if (slots_ % kBlock == 0) blocks_.push_back(std::make_unique<Slot[]>(kBlock));
+      free_.push_back(slots_++);
     }
-    const uint32_t slot = free_.back();
+    const uint32_t number = free_.back();
     free_.pop_back();
-    slots_[slot].live = true;
+    Slot& slot = slot_at(number);
+    slot.live = true;
     ++size_;
-    return {slot, slots_[slot].use};
+    return {number, slot.use};
   }
 
   void give_back(Id id) {
@@ -55,8 +56,8 @@ class Slab {
 
   // The object, or nothing when the handle is of an earlier use, or made up by a peer.
   T* find(Id id) {
-    if (id.slot >= slots_.size()) return nullptr;
-    Slot& slot = slots_[id.slot];
+    if (id.slot >= slots_) return nullptr;
+    Slot& slot = slot_at(id.slot);
     return slot.live && slot.use == id.use ? &slot.value : nullptr;
   }
   const T* find(Id id) const { return const_cast<Slab*>(this)->find(id); }
@@ -69,8 +70,8 @@ class Slab {
   // Calls visit(id, object) for every object in use, in slot order: the same order in every run.
   template <class Visit>
   void each(Visit visit) {
-    for (uint32_t slot = 0; slot < slots_.size(); ++slot)
-      if (slots_[slot].live) visit(Id{slot, slots_[slot].use}, slots_[slot].value);
+    for (uint32_t number = 0; number < slots_; ++number)
+      if (Slot& slot = slot_at(number); slot.live) visit(Id{number, slot.use}, slot.value);
   }
   template <class Visit>
   void each(Visit visit) const {
@@ -84,14 +85,19 @@ class Slab {
     bool live = false;
   };
 
+  Slot& slot_at(uint32_t number) { return blocks_[number / kBlock][number % kBlock]; }
+
   Slot& live_slot(Id id) {
-    CHECK(id.slot < slots_.size());
-    Slot& slot = slots_[id.slot];
+    CHECK(id.slot < slots_);
+    Slot& slot = slot_at(id.slot);
     CHECK(slot.live && slot.use == id.use);
     return slot;
   }
 
-  std::deque<Slot> slots_;  // a deque: references stay good while the slab grows
+  // Blocks, so that references stay good while the slab grows; a power of two, so that finding costs little.
+  static constexpr uint32_t kBlock = 64;
+  std::vector<std::unique_ptr<Slot[]>> blocks_;
+  uint32_t slots_ = 0;
   std::vector<uint32_t> free_;
   uint32_t size_ = 0;
 };
