@@ -154,7 +154,7 @@ bool get(std::string_view bytes, Request& to, uint32_t& share) {
         to.seq = in.number();
         break;
       case bytes_tag(2):
-        if (!get(in.text(), element(to.levels, levels))) return false;
+        if (levels == kMaxLevels || !get(in.text(), element(to.levels, levels))) return false;
         in.repeats();
         break;
       case number_tag(3):
@@ -325,7 +325,7 @@ bool get(std::string_view bytes, Reply& to) {
         to.wait_us = in.number();
         break;
       case bytes_tag(8):
-        if (!get(in.text(), element(to.levels, levels))) return false;
+        if (levels == kMaxLevels || !get(in.text(), element(to.levels, levels))) return false;
         in.repeats();
         break;
       default:

@@ -78,12 +78,14 @@ Fault get(const proto::Request& from, Request& to) {
   if (!to_enum(from.disposal(), Disposal::kOnStart, to.disposal))
     return {CloseReason::kMalformed, "an unknown disposal"};
   to.seq = from.seq();
-  to.levels.resize(static_cast<size_t>(from.levels_size()));
-  for (int i = 0; i < from.levels_size(); ++i) {
-    if (!knows(from.levels(i))) return kUnknown;
-    Level& level = to.levels[static_cast<size_t>(i)];
-    level.service = from.levels(i).service();
-    level.copies = from.levels(i).copies();
+  // One too many is kept, for the refusal; a small frame must not become a large request.
+  to.levels.resize(std::min<size_t>(static_cast<size_t>(from.levels_size()), kMaxLevels + 1));
+  for (const proto::Level& level : from.levels())
+    if (!knows(level)) return kUnknown;
+  for (size_t i = 0; i < to.levels.size(); ++i) {
+    const proto::Level& level = from.levels(static_cast<int>(i));
+    to.levels[i].service = level.service();
+    to.levels[i].copies = level.copies();
   }
   to.deadline_us = std::min(from.deadline_us(), kMaxBudgetUs);
   to.wait_limit_us = std::min(from.wait_limit_us(), kMaxBudgetUs);
@@ -126,6 +128,7 @@ Fault get(const proto::Reply& from, Reply& to) {
   if (!to_enum(from.status(), Status::kCancelled, to.status) ||
       !to_enum(from.reason(), Refusal::kResultGone, to.reason))
     return {CloseReason::kMalformed, "an unknown status or reason"};
+  if (from.levels_size() > static_cast<int>(kMaxLevels)) return {CloseReason::kOversize, "too many levels"};
   to.seq = from.seq();
   to.text = from.text();
   to.level = from.level();
