@@ -4,8 +4,7 @@
 # Exit 0 only if every file was answered, correctly and once. Whatever it starts, it stops.
 set -euo pipefail
 export LC_ALL=C
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-cd "$root"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The daemons take their settings from here, not from whoever runs this.
 unset "${!REDOUBT_@}"
 
@@ -260,7 +259,7 @@ install_packages
 build
 
 mapfile -d '' -t files < <(list_files)
-if ((${#files[@]} == 0)); then give_up "there are no files to send in $root"; fi
+if ((${#files[@]} == 0)); then give_up "there are no files to send in $PWD"; fi
 for i in "${!files[@]}"; do printf '%s\0./%s\0' "$i" "${files[$i]}"; done >"$work/numbered"
 mkdir "$work/expected" "$work/answer"
 
