@@ -18,6 +18,14 @@ const ServiceId* State::find_service(const std::string& name) const {
   return found == service_ids.end() ? nullptr : &found->second;
 }
 
+const ServiceId* State::learn_service(const std::string& name) {
+  if (const ServiceId* known = find_service(name)) return known;
+  if (services.size() >= kMaxServices) return nullptr;
+  const auto id = static_cast<ServiceId>(services.size());
+  services.emplace_back(MemberPlace{&replicas}).name = name;
+  return &service_ids.emplace(name, id).first->second;
+}
+
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
   Request& request = requests[id];
   Service& service = services[request.service()];

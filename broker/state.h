@@ -140,6 +140,7 @@ struct Service {
   explicit Service(MemberPlace place) : free(place) {}
 
   std::string name;
+  bool offered = false;                            // by a replica, now or earlier; else only awaited
   uint32_t replicas = 0;                           // that offer it now
   IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
   RequestHandle queue_head, queue_tail;
@@ -249,11 +250,15 @@ struct State {
   std::vector<ReplicaId> plan;
   std::vector<std::pair<Member, LoadKey>> aside;
   bool stopping = false;
+  Time settles_at = kNever;  // replicas and clients of an earlier broker have returned by then
+  uint32_t awaited = 0;      // services that no replica has offered yet and requests may wait for
   Counters counters;
   Histogram request_us;
 
-  // The service of that name, or none if no replica ever offered it.
+  // The service of that name, or none if nobody has offered or awaited it.
   const ServiceId* find_service(const std::string& name) const;
+  // The same; a name that is new becomes known for good. None when too many are known.
+  const ServiceId* learn_service(const std::string& name);
 
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
