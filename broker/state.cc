@@ -9,7 +9,7 @@ State::State(Settings given)
     : settings(std::move(given)),
       random(settings.seed),
       epoch{1, 0},
-      deadlines(DeadlinePlace{&requests}),
+      deadlines(DeadlinePlace{&deadline_places}),
       heartbeats(HeartbeatPlace{&replicas}),
       bucket(settings.admit_rate, settings.admit_burst) {}
 
@@ -64,8 +64,8 @@ void State::set_deadline(RequestHandle id) {
   if (request.phase == Request::Phase::kQueued && request.limits_wait())
     due =
         std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
-  if (request.deadline_place == kNowhere || due != deadlines.key_at(request.deadline_place))
-    deadlines.set(id, due);
+  const uint32_t place = deadlines.place_of(id);
+  if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
 CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, Time now) {

@@ -9,6 +9,22 @@ function(redoubt_target target)
   endif()
 endfunction()
 
+# A header that users include as <redoubt/name>. Inside the tree that is a line which includes it where it lives;
+# installed, it is the header itself.
+function(redoubt_public_header target header name)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/include/redoubt/${name} CONTENT "#include \"${header}\"\n" @ONLY)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/redoubt RENAME ${name})
+endfunction()
+
+# The same for headers that keep their names.
+function(redoubt_public_headers target)
+  foreach(header ${ARGN})
+    get_filename_component(name ${header} NAME)
+    redoubt_public_header(${target} ${header} ${name})
+  endforeach()
+endfunction()
+
 # For the whole tree: the generated protobuf code must be instrumented too.
 add_compile_definitions($<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 if(REDOUBT_SANITIZE)

@@ -1,5 +1,5 @@
 // The project's only notion of time: the steady clock, to the nanosecond, handed in by whoever calls a core.
-// Nothing here reads a clock; wall clocks are never compared between hosts.
+// Nothing here reads a clock; wall clocks are never compared between hosts. Installed as <redoubt/time.h>.
 #pragma once
 
 #include <chrono>

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (and, with --tests, testing) needs and that are missing. Run or sourced by
-# demo.sh and test.sh. When all are there it asks neither the network nor for a password.
+# Installs the Debian packages that building needs and that are missing; with --tests also those of testing, with --peers
+# those of bench-peers.sh. Run or sourced by the scripts beside it. When all are there it asks neither the network nor
+# for a password.
 install_packages() {
   local packages=(
     cmake ninja-build ccache g++ pkg-config libasio-dev protobuf-compiler libprotobuf-dev libspdlog-dev libcli11-dev
     libtomlplusplus-dev nlohmann-json3-dev prometheus-cpp-dev libcpp-httplib-dev libgtest-dev libgmock-dev
     libbenchmark-dev python3 gzip coreutils bsdextrautils
   )
-  if [[ "${1:-}" == --tests ]]; then packages+=(clang-14 libclang-rt-14-dev); fi
+  case "${1:-}" in
+    --tests) packages+=(clang-14 libclang-rt-14-dev) ;;
+    --peers) packages+=(nats-server libnats-dev libzmq3-dev) ;;
+  esac
 
   local missing=() package
   for package in "${packages[@]}"; do

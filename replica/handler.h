@@ -12,15 +12,15 @@
 //   }
 #pragma once
 
+#include <redoubt/payload.h>
+#include <redoubt/time.h>
+
 #include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/payload.h"
-#include "core/time.h"
 
 namespace redoubt {
 

@@ -95,7 +95,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
   request.reports.clear();
   request.queue_previous = request.queue_next = {};
   request.digest = 0;
-  CHECK(request.deadline_place == kNowhere);
+  CHECK(state.deadlines.place_of(id) == kNowhere);
 
   ClientEntry& entry = client.entries[asked.seq];
   entry.is = ClientEntry::Is::kPending;
