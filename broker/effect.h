@@ -43,6 +43,7 @@ struct Note {
     kReplicaJoined,
     kReplicaLost,
     kReplicaLeaving,
+    kReplicaLeft,
     kClientJoined,
     kClientLost,
     kLinkClosed

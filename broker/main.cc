@@ -66,6 +66,9 @@ void observe(const Note& note) {
     case Note::Kind::kReplicaLost:
       spdlog::warn("replica {} lost: {}", note.name, note.text);
       break;
+    case Note::Kind::kReplicaLeft:
+      spdlog::info("replica {} has left", note.name);
+      break;
     case Note::Kind::kReplicaLeaving:
       spdlog::info("replica {} is leaving", note.name);
       break;

@@ -37,7 +37,7 @@ class Dialer {
 
   static constexpr Duration kConnectLimit = std::chrono::seconds(1);
   static constexpr Duration kFirstPause = std::chrono::milliseconds(5);
-  static constexpr Duration kLongestPause = std::chrono::milliseconds(500);
+  static constexpr Duration kLongestPause = std::chrono::milliseconds(200);
 
   const std::string host_, address_;
   const uint16_t port_;

@@ -27,8 +27,8 @@ class Loop {
 
   asio::io_context& io() { return io_; }
 
-  // The newest clock reading of this turn: what its decisions go by. Read when the first handler asks, and again
-  // by whoever receives something.
+  // The newest clock reading of this turn: what its decisions go by. Read when the first handler asks, and
+  // again by whoever receives something.
   Time now() { return now_is_read_ ? now_ : read_clock(); }
 
   // For whoever has just received something: it must not seem to have come before it was sent, however long

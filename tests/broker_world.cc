@@ -307,8 +307,9 @@ void BrokerWorld::print(const Effect& effect) {
   } else if (const auto* dummy = std::get_if<SendDummy>(&effect)) {
     out_ << "dummy -> " << peer_of(dummy->to) << (dummy->dummy.answer ? " answer" : "") << "\n";
   } else if (const auto* note = std::get_if<Note>(&effect)) {
-    static constexpr const char* kKinds[] = {"replica joined", "replica lost", "replica leaving",
-                                             "client joined",  "client lost",  "link closed"};
+    static constexpr const char* kKinds[] = {"replica joined", "replica lost",  "replica leaving",
+                                             "replica left",   "client joined", "client lost",
+                                             "link closed"};
     out_ << "note: " << kKinds[static_cast<size_t>(note->kind)] << ": " << note->name << "\n";
   }
 }

@@ -92,13 +92,16 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
 
 void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
   State& state = turn.state;
-  leave_services(state, id);
   Replica& replica = state.replicas[id];
+  // Who has said goodbye and holds nothing is no loss.
+  const bool left = replica.leaving && replica.copies.empty();
+  leave_services(state, id);
   for (const Membership& membership : replica.memberships) --state.services[membership.service].replicas;
   state.heartbeats.erase(id);
   state.peers.erase(replica.link);
-  ++state.counters.replicas_lost;
-  turn.effects.emplace_back(Note{Note::Kind::kReplicaLost, replica.name, why});
+  if (!left) ++state.counters.replicas_lost;
+  turn.effects.emplace_back(
+      Note{left ? Note::Kind::kReplicaLeft : Note::Kind::kReplicaLost, replica.name, why});
   const std::string name = replica.name;
   // Oldest first, so that what has waited longest is sent again first.
   std::vector<CopyId> lost = replica.copies;
