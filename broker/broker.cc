@@ -66,11 +66,13 @@ struct Dispatcher {
 void Broker::step(Time now, const Event& event, Effects& effects) {
   CHECK(now >= last_step_);
   Turn turn{state_, now, effects};
+  if (state_.settles_at == kNever) state_.settles_at = later(now, kSettling);
   const Time due = next_deadline();
   if (due <= now) {
     // Late by more than two heartbeats: this process was stopped, not its peers.
     if (now - due > 2 * state_.settings.heartbeat) forgive_silence(turn);
     deadlines_passed(turn);
+    settle(turn);
     forget_lingering(turn);
   }
   std::visit(Dispatcher{turn}, event);
@@ -83,6 +85,7 @@ Time Broker::next_deadline() const {
   Time due = kNever;
   if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
   if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());
+  if (state_.awaited > 0) due = std::min(due, state_.settles_at);
   if (!state_.lingering.empty()) {
     const Client* client = state_.clients.find(state_.lingering.front());
     due = std::min(due, client && client->link == kNoLink ? client->lingers_until : last_step_);

@@ -24,10 +24,16 @@ inline constexpr uint32_t kMaxTimeoutsAStep = 1024;  // the rest in the next ste
 
 // How long a client that has lost its link may return and still find its running requests and their results.
 inline constexpr Duration kLinger = std::chrono::seconds(5);
+// After its start a broker knows no service yet, and clients of an earlier broker may return before the
+// replicas do: for so long their requests wait. Longer than the longest pause between two tries of a peer,
+// and one try.
+inline constexpr Duration kSettling = std::chrono::seconds(2);
+inline constexpr uint32_t kMaxAwaited = 256;  // names of services that only clients have told
 // A link that has not said who it is.
 inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxStrangers = 4096;  // links in handshake
 
+static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
 static_assert(kDefaultMaxClients <= kMaxSessions);
 static_assert(kMaxThreshold >= 2 * wire::kMaxWorkers, "a threshold below twice the workers lets them idle");
 

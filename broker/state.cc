@@ -9,13 +9,21 @@ State::State(Settings given)
     : settings(std::move(given)),
       random(settings.seed),
       epoch{1, 0},
-      deadlines(DeadlinePlace{&requests}),
+      deadlines(DeadlinePlace{&deadline_places}),
       heartbeats(HeartbeatPlace{&replicas}),
       bucket(settings.admit_rate, settings.admit_burst) {}
 
 const ServiceId* State::find_service(const std::string& name) const {
   const auto found = service_ids.find(name);
   return found == service_ids.end() ? nullptr : &found->second;
+}
+
+const ServiceId* State::learn_service(const std::string& name) {
+  if (const ServiceId* known = find_service(name)) return known;
+  if (services.size() >= kMaxServices) return nullptr;
+  const auto id = static_cast<ServiceId>(services.size());
+  services.emplace_back(MemberPlace{&replicas}).name = name;
+  return &service_ids.emplace(name, id).first->second;
 }
 
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
@@ -56,8 +64,8 @@ void State::set_deadline(RequestHandle id) {
   if (request.phase == Request::Phase::kQueued && request.limits_wait())
     due =
         std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
-  if (request.deadline_place == kNowhere || due != deadlines.key_at(request.deadline_place))
-    deadlines.set(id, due);
+  const uint32_t place = deadlines.place_of(id);
+  if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
 CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, Time now) {

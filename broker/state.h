@@ -74,7 +74,6 @@ struct Request {
   RequestHandle queue_previous, queue_next;
 
   uint64_t digest = 0;  // what it adds to the state hash
-  uint32_t deadline_place = kNowhere;
 
   ServiceId service() const { return levels[level].service; }
   bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
@@ -107,6 +106,7 @@ struct Replica {
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
   uint64_t last_picked = 0;
+  uint64_t observed = 0;     // ends that were measured
   double service_ns = 0;     // smoothed
   double round_trip_ns = 0;  // smoothed, what a copy takes beyond waiting and service
   Histogram service_us;
@@ -140,6 +140,7 @@ struct Service {
   explicit Service(MemberPlace place) : free(place) {}
 
   std::string name;
+  bool offered = false;                            // by a replica, now or earlier; else only awaited
   uint32_t replicas = 0;                           // that offer it now
   IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
   RequestHandle queue_head, queue_tail;
@@ -203,9 +204,14 @@ class Peers {
   std::vector<Entry> entries_;
 };
 
+// Requests' places among the deadlines, packed: moving through the heap must not touch the requests
+// themselves.
 struct DeadlinePlace {
-  Slab<Request>* requests;
-  uint32_t& operator()(RequestHandle request) const { return (*requests)[request].deadline_place; }
+  std::vector<uint32_t>* places;  // by slot
+  uint32_t& operator()(RequestHandle request) const {
+    if (request.slot >= places->size()) places->resize(request.slot + 1, kNowhere);
+    return (*places)[request.slot];
+  }
 };
 struct HeartbeatPlace {
   Slab<Replica>* replicas;
@@ -233,19 +239,26 @@ struct State {
   Peers peers;
   std::deque<ClientId> lingering;  // in order of lingers_until
 
+  std::vector<uint32_t> deadline_places;
   IndexedHeap<RequestHandle, Time, DeadlinePlace> deadlines;
   IndexedHeap<ReplicaId, Time, HeartbeatPlace> heartbeats;
   LeakyBucket bucket;
 
   uint32_t queued = 0;  // requests waiting here, over all services
   uint64_t picks = 0;
-  std::vector<ReplicaId> plan;  // memory that every dispatch uses again
+  // Memory that every dispatch uses again.
+  std::vector<ReplicaId> plan;
+  std::vector<std::pair<Member, LoadKey>> aside;
   bool stopping = false;
+  Time settles_at = kNever;  // replicas and clients of an earlier broker have returned by then
+  uint32_t awaited = 0;      // services that no replica has offered yet and requests may wait for
   Counters counters;
   Histogram request_us;
 
-  // The service of that name, or none if no replica ever offered it.
+  // The service of that name, or none if nobody has offered or awaited it.
   const ServiceId* find_service(const std::string& name) const;
+  // The same; a name that is new becomes known for good. None when too many are known.
+  const ServiceId* learn_service(const std::string& name);
 
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);

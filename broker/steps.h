@@ -78,6 +78,12 @@ void heard_from(Turn& turn, ReplicaId id);
 void heartbeats(Turn& turn);
 void forgive_silence(Turn& turn);
 
+// settling.cc: just after a broker's start, clients may return before the replicas they know of.
+// The service, if a replica ever offered it or this client may wait for one that does.
+const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name);
+// The time is over: what still waits for a service that nobody offers is refused.
+void settle(Turn& turn);
+
 // deadline_passed.cc
 void deadlines_passed(Turn& turn);
 

@@ -15,6 +15,8 @@ namespace {
 
 // Bytes given to a link beyond what its socket takes at once; the session keeps the rest.
 constexpr size_t kSendAhead = size_t{16} << 20;
+// Questions about status that wait for an answer.
+constexpr size_t kMostQuestions = 1024;
 
 // The application's signals are for the application's threads.
 class AllSignalsBlocked {
@@ -302,6 +304,10 @@ std::string Shell::status_json(Duration timeout) {
     // Those that gave up and were never asked for.
     while (status_waiters_.size() > status_asked_ && status_waiters_.back()->is_abandoned())
       status_waiters_.pop_back();
+    if (status_waiters_.size() >= kMostQuestions) {
+      waiter->finish({});
+      return;
+    }
     status_waiters_.push_back(waiter);
     net::Link* link = brokers_.current();
     if (link == nullptr) return;

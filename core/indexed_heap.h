@@ -24,6 +24,8 @@ class IndexedHeap {
   Item top() const { return heap_.front().item; }
   Item at(uint32_t place) const { return heap_[place].item; }
   const Key& key_at(uint32_t place) const { return heap_[place].key; }
+  // kNowhere while the item is absent.
+  uint32_t place_of(Item item) const { return position_(item); }
 
   // Adds the item, or moves it to its new key.
   void set(Item item, Key key) {

@@ -45,6 +45,8 @@ class SeqWindow {
       ++begin_;
     }
     if (begin_ < begin) begin_ = end_ = begin;
+    // What a burst has widened does not stay with an owner at rest.
+    if (begin_ == end_ && entries_.size() > kKept) entries_ = std::vector<T>();
   }
 
  private:
@@ -56,6 +58,8 @@ class SeqWindow {
       wider[seq & (capacity - 1)] = std::move(entries_[seq & (entries_.size() - 1)]);
     entries_ = std::move(wider);
   }
+
+  static constexpr size_t kKept = 4096;
 
   std::vector<T> entries_;  // a power of two
   uint64_t begin_ = 1, end_ = 1;

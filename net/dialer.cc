@@ -75,7 +75,11 @@ void Dialer::connect(const tcp::endpoint& endpoint) {
       return;
     }
     last_error_.clear();
-    connected_(std::move(socket_));
+    // Connecting has left this socket watched for writing, too: every wait for something to read would first
+    // wake up because it can be written. A new object on the same connection is watched for reading alone.
+    tcp::socket connected(socket_.get_executor());
+    connected.assign(endpoint.protocol(), socket_.release(ignored), ignored);
+    connected_(std::move(connected));
   });
 }
 

@@ -66,6 +66,7 @@ void Link::on_readable() {
     lose(CloseReason::kNone, goodbye_.empty() ? "closed by the peer" : "closed by the peer: " + goodbye_);
     return;
   }
+  loop_.read_clock();
   size_t rest = static_cast<size_t>(received);
   if (in_place) {
     const size_t placed = std::min(rest, direct.size());
@@ -113,6 +114,7 @@ void Link::flush() {
     }
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (closing_) return;
       if (out_.bytes() > kWriteLimit)
         lose(CloseReason::kSlow,
              "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it");
@@ -147,7 +149,8 @@ void Link::lose(CloseReason reason, std::string text) {
 }
 
 void Link::close(CloseReason reason, std::string text) {
-  if (closed_) return;
+  if (closed_ || closing_) return;
+  closing_ = true;
   text.resize(std::min<size_t>(text.size(), 1024));
   if (!waits_writable_) {
     wire::encode(wire::Goodbye{reason, std::move(text)}, out_);

@@ -80,6 +80,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string goodbye_;  // the peer's last words
   bool dirty_ = false;
   bool waits_writable_ = false;
+  bool closing_ = false;  // the goodbye is being written
   bool closed_ = false;
 };
 

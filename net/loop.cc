@@ -19,7 +19,11 @@ void Loop::run(const std::function<void()>& turn_end) {
   while (!io_.stopped()) {
     now_is_read_ = false;
     if (io_.run_one() == 0) break;
-    for (int i = 1; i < kHandlersATurn && io_.poll_one() > 0; ++i) {
+    // Asking whether more is ready costs a system call: only where more was ready lately, or now and then.
+    if (several_ready_ || ++turns_ % kLookEvery == 0) {
+      int more = 0;
+      while (more + 1 < kHandlersATurn && io_.poll_one() > 0) ++more;
+      several_ready_ = more > 0;
     }
     turn_end();
     flush();

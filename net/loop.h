@@ -27,13 +27,15 @@ class Loop {
 
   asio::io_context& io() { return io_; }
 
-  // The time at which this turn's first handler ran: the one clock reading that all of a turn's decisions
-  // share.
-  Time now() {
-    if (!now_is_read_) {
-      now_ = Clock::now();
-      now_is_read_ = true;
-    }
+  // The newest clock reading of this turn: what its decisions go by. Read when the first handler asks, and again
+  // by whoever receives something.
+  Time now() { return now_is_read_ ? now_ : read_clock(); }
+
+  // For whoever has just received something: it must not seem to have come before it was sent, however long
+  // this turn is (or this process stood still) already.
+  Time read_clock() {
+    now_ = Clock::now();
+    now_is_read_ = true;
     return now_;
   }
 
@@ -46,10 +48,13 @@ class Loop {
   void flush();
 
   static constexpr int kHandlersATurn = 64;
+  static constexpr unsigned kLookEvery = 16;
 
   asio::io_context io_;
   Time now_;
   bool now_is_read_ = false;
+  unsigned turns_ = 0;
+  bool several_ready_ = false;
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;

@@ -17,6 +17,7 @@ namespace {
 void stop_here() { throw std::runtime_error("halted"); }
 
 void sleep(Duration time, const std::stop_token& stop) {
+  if (time <= Duration::zero()) return;
   std::mutex mutex;
   std::condition_variable_any woken;
   std::unique_lock lock(mutex);

@@ -171,6 +171,21 @@ TEST(BadFrame, CountsOverTheirLimitsAreOversize) {
   expect_bad(frame(nested(kRegister, nested(1, "") + number(2, 1))), CloseReason::kOversize, "empty");
 }
 
+TEST(BadFrame, ManyLevelsBecomeOneTooMany) {
+  std::string levels;
+  for (int i = 0; i < 1000; ++i) levels += nested(2, nested(1, "s"));
+  Decoder decoder;
+  decoder.set_max(10);
+
+  const Received received = receive(decoder, frame(nested(kSubmit, nested(kRequests, levels))));
+
+  ASSERT_EQ(received.messages.size(), 1u) << "the broker refuses it by name";
+  EXPECT_EQ(std::get<Submit>(received.messages[0]).requests[0].levels.size(), kMaxLevels + 1);
+  levels.clear();
+  for (uint32_t i = 0; i <= kMaxLevels; ++i) levels += nested(8, "");
+  expect_bad(frame(nested(kReply, levels)), CloseReason::kOversize, "too many levels");
+}
+
 TEST(BadFrame, TextsOverTheirLimitsAreOversize) {
   const std::string name(kMaxNameBytes + 1, 'n'), text(kMaxTextBytes + 1, 't');
 

@@ -13,7 +13,8 @@
 
 namespace redoubt::client {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
 
 inline constexpr size_t kRoom = size_t{16} << 20;
 inline constexpr uint64_t kMaxPayload = 16 << 20;

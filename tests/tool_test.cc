@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,17 @@ TEST(CallCommand, NoBrokerIsSaidByTheDeadline) {
 
   EXPECT_EQ(call.exit_code(), 5);
   EXPECT_THAT(call.err(), HasSubstr("no broker answers"));
+}
+
+TEST(CallCommand, BrokerThatLeavesForGoodIsNoExpiry) {
+  std::optional<ScriptedBroker> broker(ScriptedBroker::Settings{.manner = Manner::kSilent});
+  Program call({"call", "--brokers", broker->address(), "--levels", "echo", "--deadline", "1s"});
+  ASSERT_TRUE(eventually([&] { return broker->seen().requests.size() == 1; }));
+
+  broker.reset();
+
+  EXPECT_EQ(call.exit_code(), 5);
+  EXPECT_THAT(call.err(), HasSubstr("no broker answers any more"));
 }
 
 TEST(CallCommand, UsageErrorsExitWithTwo) {

@@ -62,8 +62,10 @@ class Bench : public Command {
  private:
   Failure prepare();
   Load load_of(uint64_t client) const;
-  void start(const Interrupts& interrupts);
   // False when it was interrupted.
+  bool connect(const Interrupts& interrupts);
+  void start();
+  // The same.
   bool watch(const Interrupts& interrupts);
   double share_done(Time now) const;
   int finish(bool completed);
@@ -128,7 +130,7 @@ Load Bench::load_of(uint64_t client) const {
   return load;
 }
 
-void Bench::start(const Interrupts& interrupts) {
+bool Bench::connect(const Interrupts& interrupts) {
   ClientOptions options;
   options.brokers = broker_texts(flags_.request);
   for (uint64_t i = 0; i < flags_.clients; ++i)
@@ -136,8 +138,12 @@ void Bench::start(const Interrupts& interrupts) {
   // Connecting is no part of the load; but who cannot connect sends all the same, and loses.
   const Time limit = Clock::now() + std::min<Duration>(kConnectLimit, request_.deadline);
   for (const auto& driver : drivers_)
-    while (!driver->connected() && Clock::now() < limit && !interrupts.wait(std::chrono::milliseconds(1))) {
-    }
+    while (!driver->connected() && Clock::now() < limit)
+      if (interrupts.wait(std::chrono::milliseconds(1))) return false;
+  return true;
+}
+
+void Bench::start() {
   began_ = Clock::now();
   for (const auto& driver : drivers_) driver->start(began_);
 }
@@ -204,7 +210,8 @@ int Bench::finish(bool completed) {
 int Bench::run() {
   if (const Failure wrong = prepare()) return options_.usage_error(wrong->text).finish();
   const Interrupts interrupts;
-  start(interrupts);
+  if (!connect(interrupts)) return finish(false);
+  start();
   return finish(watch(interrupts));
 }
 

@@ -163,7 +163,13 @@ int Call::run() {
   Client client(std::move(options));
   const Reply reply = send(client, *request);
 
-  if (reply.status != Status::kOk) std::fprintf(stderr, "redoubt call: %s\n", explanation(reply).c_str());
+  // Silence of a broker that is there is an expiry; of one that has gone, it is that nobody answers.
+  const bool gone = reply.status == Status::kExpired && !reply.answered && !client.connected();
+  if (gone)
+    std::fprintf(stderr, "redoubt call: no broker answers any more: %s: %s\n", reply.text.c_str(),
+                 client.connection().c_str());
+  else if (reply.status != Status::kOk)
+    std::fprintf(stderr, "redoubt call: %s\n", explanation(reply).c_str());
   Failure unwritten;
   if (json_)
     unwritten = write_output(output_, to_json(reply, client.incarnation()));
@@ -173,7 +179,7 @@ int Call::run() {
     std::fprintf(stderr, "redoubt call: %s\n", unwritten->text.c_str());
     return kExitFailed;
   }
-  return exit_code_of(reply);
+  return gone ? kExitNoBroker : exit_code_of(reply);
 }
 
 }  // namespace

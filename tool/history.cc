@@ -9,6 +9,7 @@ namespace redoubt::tool {
 namespace {
 
 constexpr size_t kBlock = 256 * 1024;
+constexpr Duration kFlushEvery = std::chrono::milliseconds(100);
 
 void append_number(std::string& to, int64_t value) {
   char digits[24];
@@ -74,7 +75,9 @@ HistoryFile::~HistoryFile() { (void)close(); }
 
 void HistoryFile::write(const std::string& lines) {
   const std::lock_guard lock(mutex_);
-  if (file_ != nullptr && std::fwrite(lines.data(), 1, lines.size(), file_) != lines.size()) failed_ = true;
+  if (file_ == nullptr) return;
+  const bool written = std::fwrite(lines.data(), 1, lines.size(), file_) == lines.size();
+  if (!written || std::fflush(file_) != 0) failed_ = true;
 }
 
 Failure HistoryFile::close() {
@@ -134,7 +137,8 @@ void History::open_line(const char* event, uint64_t seq, Time intended) {
   lines_ += '"';
   field("seq", static_cast<int64_t>(seq));
   field("wall_us", wall_us());
-  field("steady_us", to_us(Clock::now()));
+  now_ = Clock::now();
+  field("steady_us", to_us(now_));
   field("intended_us", to_us(intended));
 }
 
@@ -161,12 +165,13 @@ void History::word(const char* name, const char* value) {
 
 void History::close_line() {
   lines_ += "}\n";
-  if (lines_.size() >= kBlock) flush();
+  if (lines_.size() >= kBlock || now_ - flushed_ >= kFlushEvery) flush();
 }
 
 void History::flush() {
   file_.write(lines_);
   lines_.clear();
+  flushed_ = now_;
 }
 
 }  // namespace redoubt::tool

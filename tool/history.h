@@ -37,7 +37,8 @@ class HistoryFile {
   bool failed_ = false;
 };
 
-// One client's lines, gathered and handed to the file in blocks. Not thread-safe.
+// One client's lines, gathered and handed to the file in blocks, and every tenth of a second: a judge may
+// kill what it judges. Not thread-safe.
 class History {
  public:
   History(HistoryFile& file, uint64_t client) : file_(file), client_(std::to_string(client)) {}
@@ -57,6 +58,7 @@ class History {
   HistoryFile& file_;
   const std::string client_;
   std::string lines_;
+  Time now_{}, flushed_{};
 };
 
 }  // namespace redoubt::tool

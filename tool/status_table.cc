@@ -24,7 +24,14 @@ std::string cell(const Json& value) {
     for (const Json& item : value) text += (text.empty() ? "" : ",") + cell(item);
     return text.empty() ? "-" : text;
   }
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (value.is_object()) {
+    // Counters by kind: those that never moved say nothing.
+    std::string text;
+    for (const auto& [name, item] : value.items())
+      if (item != 0) text += (text.empty() ? "" : ", ") + name + " " + cell(item);
+    return text.empty() ? "0" : text;
+  }
+  return value.dump();
 }
 
 // "service_us.p50" looks into the object.

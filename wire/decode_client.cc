@@ -36,7 +36,8 @@ Fault get(Reader from, Request& to, uint32_t& payload_size) {
         to.seq = from.number();
         break;
       case bytes_tag(2):
-        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels))) return fault;
+        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels, kMaxLevels)))
+          return fault;
         break;
       case varint_tag(3):
         to.deadline_us = budget(from.number());
@@ -109,7 +110,7 @@ Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares) {
       case bytes_tag(3):
         if (requests == kMaxBatch) return {CloseReason::kOversize, "a batch of too many requests"};
         if (const Fault fault =
-                get(Reader(from.bytes()), next_item(to.requests, requests), shares.emplace_back()))
+                get(Reader(from.bytes()), next_item(to.requests, requests, kMaxBatch), shares.emplace_back()))
           return fault;
         break;
       default:
@@ -195,12 +196,14 @@ Fault get(Reader from, Reply& to) {
         to.wait_us = from.number();
         break;
       case bytes_tag(8):
-        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels))) return fault;
+        if (const Fault fault = get(Reader(from.bytes()), next_item(to.levels, levels, kMaxLevels)))
+          return fault;
         break;
       default:
         return kUnknown;
     }
   }
+  if (levels > kMaxLevels) return {CloseReason::kOversize, "too many levels"};
   to.levels.resize(levels);
   return end_of(from);
 }

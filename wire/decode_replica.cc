@@ -25,11 +25,13 @@ Fault get(Reader from, Load& to) {
 }  // namespace
 
 Fault get(Reader from, Register& to) {
+  constexpr Fault kServices{CloseReason::kOversize, "a replica of no service or too many"};
   to = {};
   to.workers = 0;
   while (const uint32_t tag = from.next()) {
     switch (tag) {
       case bytes_tag(1):
+        if (to.services.size() > kMaxServices) return kServices;
         to.services.emplace_back(from.bytes());
         break;
       case varint_tag(2):
@@ -42,8 +44,7 @@ Fault get(Reader from, Register& to) {
         return kUnknown;
     }
   }
-  if (to.services.empty() || to.services.size() > kMaxServices)
-    return {CloseReason::kOversize, "a replica of no service or too many"};
+  if (to.services.empty() || to.services.size() > kMaxServices) return kServices;
   if (to.workers == 0 || to.workers > kMaxWorkers)
     return {CloseReason::kOversize, "a replica of no worker or too many"};
   for (const std::string& service : to.services)
@@ -135,7 +136,13 @@ Fault get(Reader from, Started& to) {
 
 Fault get(Reader from, Done& to) {
   constexpr uint64_t kMaxNs = kMaxBudgetUs * 1000;
-  to = {};
+  to.copy = to.wait_ns = to.service_ns = 0;
+  to.epoch = {};
+  to.level = 0;
+  to.fate = Fate::kOk;
+  to.text.clear();
+  to.started_expired = false;
+  to.load = {};
   while (const uint32_t tag = from.next()) {
     switch (tag) {
       case fixed_tag(1):

@@ -112,6 +112,12 @@ class Reader {
   }
 
   uint64_t number() {
+    // Most numbers, and all tags of fields below 16, have one byte.
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) [[likely]]
+      return static_cast<uint8_t>(*at_++);
+    return long_number();
+  }
+  uint64_t long_number() {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70 && at_ != end_; shift += 7) {
       const auto byte = static_cast<uint8_t>(*at_++);

@@ -36,21 +36,12 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name) {
   dispatch_or_queue(turn, copy.request, 1, true);
 }
 
-// A service name that is new becomes known for good; none when too many are known.
-const ServiceId* learn_service(State& state, const std::string& name) {
-  if (const ServiceId* known = state.find_service(name)) return known;
-  if (state.services.size() >= kMaxServices) return nullptr;
-  const auto id = static_cast<ServiceId>(state.services.size());
-  state.services.emplace_back(MemberPlace{&state.replicas}).name = name;
-  return &state.service_ids.emplace(name, id).first->second;
-}
-
 // Why this replica cannot be taken in, or an empty text.
 std::string unwelcome(State& state, const wire::Register& registration,
                       std::vector<Membership>& memberships) {
   if (state.replicas.size() >= kMaxReplicas) return "too many replicas: " + std::to_string(kMaxReplicas);
   for (const std::string& name : registration.services) {
-    const ServiceId* service = learn_service(state, name);
+    const ServiceId* service = state.learn_service(name);
     if (!service) return "too many services: " + std::to_string(kMaxServices) + " names are known";
     const auto same = [&](const Membership& membership) { return membership.service == *service; };
     if (std::any_of(memberships.begin(), memberships.end(), same))
@@ -86,7 +77,11 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.last_heard = replica.last_sent = turn.now;
   replica.heard_sent_us = event.hello.sent_us;
   state.peers.set(event.link, {.client = {}, .replica = id});
-  for (const Membership& membership : replica.memberships) ++state.services[membership.service].replicas;
+  for (const Membership& membership : replica.memberships) {
+    Service& service = state.services[membership.service];
+    service.offered = true;
+    ++service.replicas;
+  }
   state.index_replica(id);
   state.heartbeats.set(id, later(turn.now, state.settings.heartbeat));
   turn.effects.emplace_back(

@@ -8,7 +8,7 @@ namespace {
 using wire::Refusal;
 
 // Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
-Refusal resolve(const State& state, const wire::Request& asked, std::vector<LevelSpec>& levels,
+Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, std::vector<LevelSpec>& levels,
                 std::string& text) {
   levels.clear();
   if (asked.levels.empty() || asked.levels.size() > wire::kMaxLevels) {
@@ -22,7 +22,7 @@ Refusal resolve(const State& state, const wire::Request& asked, std::vector<Leve
              std::to_string(wire::kMaxCopies) + ", not " + std::to_string(level.copies);
       return Refusal::kInvalid;
     }
-    const ServiceId* service = state.find_service(level.service);
+    const ServiceId* service = offered_or_awaited(turn, client, level.service);
     if (!service) {
       text = "no replica ever offered service '" + level.service.substr(0, wire::kMaxNameBytes) + "'";
       return Refusal::kNoReplica;
@@ -95,7 +95,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
   request.reports.clear();
   request.queue_previous = request.queue_next = {};
   request.digest = 0;
-  CHECK(request.deadline_place == kNowhere);
+  CHECK(state.deadlines.place_of(id) == kNowhere);
 
   ClientEntry& entry = client.entries[asked.seq];
   entry.is = ClientEntry::Is::kPending;
@@ -119,7 +119,7 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
     return refuse(
         turn, client, asked.seq, Refusal::kTooLarge,
         "the payload is over the limit of " + std::to_string(turn.state.settings.max_payload) + " bytes");
-  if (const Refusal reason = resolve(turn.state, asked, levels, text); reason != Refusal::kNone)
+  if (const Refusal reason = resolve(turn, client, asked, levels, text); reason != Refusal::kNone)
     return refuse(turn, client, asked.seq, reason, std::move(text));
   const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
   if (!spent)

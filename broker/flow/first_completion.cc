@@ -31,7 +31,8 @@ void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& d
   const bool shorter = round_trip_ns < replica.round_trip_ns;
   smooth(replica.round_trip_ns, round_trip_ns, shorter ? 0.5 : kSmoothing / 4);
   replica.service_us.record(done.service_ns / 1000);
-  if (turn.state.settings.replica_threshold > 0) return;
+  // The averages move slowly: a few times in a hundred copies is often enough.
+  if (turn.state.settings.replica_threshold > 0 || ++replica.observed % 8 != 1) return;
   const double in_flight = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers);
   const double most = std::min(double{kMaxThreshold}, 1.0 * replica.workers + replica.queue_limit);
   replica.threshold =

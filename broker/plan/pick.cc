@@ -37,7 +37,8 @@ void pick(State& state, ServiceId service_id, uint32_t wanted, const ReplicaList
     return;
   }
   // Whoever has been looked at leaves the heap until all are picked, so that nobody is met twice.
-  std::vector<std::pair<Member, LoadKey>> aside;
+  auto& aside = state.aside;
+  aside.clear();
   while (wanted > 0 && !service.free.empty()) {
     const uint32_t place = candidate(state, service);
     const Member member = service.free.at(place);

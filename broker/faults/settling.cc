@@ -1,0 +1,44 @@
+// settling: a broker that has just started knows no service, and peers of an earlier one return in any order.
+// A returning client's request for a service that nobody offers yet waits for its replica a while instead of
+// being refused. A client on its first link is told at once: it may have misspelt the name.
+#include "broker/steps.h"
+
+namespace redoubt::broker {
+
+const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name) {
+  State& state = turn.state;
+  const ServiceId* known = state.find_service(name);
+  if (known && state.services[*known].offered) return known;
+  const bool returning = client.generation > 1;
+  if (!returning || turn.now >= state.settles_at) return nullptr;
+  if (known) return known;
+  if (state.awaited >= kMaxAwaited) return nullptr;
+  const ServiceId* awaited = state.learn_service(name);
+  if (awaited) ++state.awaited;
+  return awaited;
+}
+
+void settle(Turn& turn) {
+  State& state = turn.state;
+  if (state.awaited == 0 || turn.now < state.settles_at) return;
+  uint32_t left = kMaxTimeoutsAStep;
+  for (const Service& service : state.services) {
+    if (service.offered) continue;
+    RequestHandle next = service.queue_head;
+    while (next && left > 0) {
+      const RequestHandle id = next;
+      const Request& request = state.requests[id];
+      next = request.queue_next;
+      if (request.level > 0) continue;  // refused means not executed: these wait for their deadline
+      --left;
+      Counters::count(state.counters.refusals, wire::Refusal::kNoReplica);
+      reply(turn, id,
+            {.status = wire::Status::kRefused,
+             .reason = wire::Refusal::kNoReplica,
+             .text = "no replica has offered service '" + service.name + "' since the broker started"});
+    }
+  }
+  if (left > 0) state.awaited = 0;
+}
+
+}  // namespace redoubt::broker
