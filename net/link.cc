@@ -67,6 +67,7 @@ void Link::on_readable() {
     return;
   }
   loop_.read_clock();
+  loop_.received(static_cast<size_t>(received));
   size_t rest = static_cast<size_t>(received);
   if (in_place) {
     const size_t placed = std::min(rest, direct.size());

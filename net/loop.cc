@@ -8,7 +8,7 @@
 namespace redoubt::net {
 
 namespace {
-constexpr size_t kReadBuffer = 16 * 1024;
+constexpr size_t kReadBuffer = 24 * 1024;
 }
 
 Loop::Loop() : io_(1), read_buffer_(kReadBuffer) {}
@@ -18,11 +18,12 @@ void Loop::run(const std::function<void()>& turn_end) {
   const auto work = asio::make_work_guard(io_);
   while (!io_.stopped()) {
     now_is_read_ = false;
+    received_ = 0;
     if (io_.run_one() == 0) break;
     // Asking whether more is ready costs a system call: only where more was ready lately, or now and then.
     if (several_ready_ || ++turns_ % kLookEvery == 0) {
       int more = 0;
-      while (more + 1 < kHandlersATurn && io_.poll_one() > 0) ++more;
+      while (more + 1 < kHandlersATurn && received_ < kBytesATurn && io_.poll_one() > 0) ++more;
       several_ready_ = more > 0;
     }
     turn_end();

@@ -39,6 +39,9 @@ class Loop {
     return now_;
   }
 
+  // A link has received this many bytes.
+  void received(size_t bytes) { received_ += bytes; }
+
   // What the links of this thread share.
   wire::ChunkPool& chunks() { return chunks_; }
   std::vector<char>& read_buffer() { return read_buffer_; }
@@ -47,7 +50,10 @@ class Loop {
  private:
   void flush();
 
+  // A turn ends after so many handlers, or so many bytes: what it produced is written then, so that the peers work
+  // on it while the next is read. Larger turns make the stages of a pipeline wait for each other.
   static constexpr int kHandlersATurn = 64;
+  static constexpr size_t kBytesATurn = 24 * 1024;
   static constexpr unsigned kLookEvery = 16;
 
   asio::io_context io_;
@@ -55,6 +61,7 @@ class Loop {
   bool now_is_read_ = false;
   unsigned turns_ = 0;
   bool several_ready_ = false;
+  size_t received_ = 0;  // in this turn
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;
