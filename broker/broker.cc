@@ -70,7 +70,7 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
   const Time due = next_deadline();
   if (due <= now) {
     // Late by more than two heartbeats: this process was stopped, not its peers.
-    if (now - due > 2 * state_.settings.heartbeat) forgive_silence(turn);
+    if (now - std::max(due, last_step_) > 2 * state_.settings.heartbeat) forgive_silence(turn);
     deadlines_passed(turn);
     settle(turn);
     forget_lingering(turn);

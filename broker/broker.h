@@ -18,6 +18,9 @@ class Broker {
   // When to step again at the latest, with a Tick if nothing else happens; kNever if nothing is waited for.
   Time next_deadline() const;
 
+  // What this broker is called; before its first step.
+  void set_name(std::string name) { state_.settings.name = std::move(name); }
+
   // From now on new requests are refused; those that are here go on.
   void stop_admitting() { state_.stopping = true; }
 

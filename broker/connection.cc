@@ -23,6 +23,7 @@ void Connection::on_message(net::Link&, wire::Message& message) {
     case Stage::kUnregistered:
       if (const auto* registration = std::get_if<wire::Register>(&message)) {
         stage_ = Stage::kReplica;
+        shell_.greeted(*this);
         return shell_.step(ReplicaUp{id_, hello_, *registration, link_->peer()});
       }
       return out_of_order(message);
@@ -44,7 +45,7 @@ void Connection::greet(wire::Hello& hello) {
     return;
   }
   stage_ = Stage::kClient;
-  shell_.client_greeted();
+  shell_.greeted(*this);
   shell_.step(ClientUp{id_, hello_});
 }
 

@@ -31,7 +31,8 @@ inline constexpr Duration kSettling = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxAwaited = 256;  // names of services that only clients have told
 // A link that has not said who it is.
 inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
-inline constexpr uint32_t kMaxStrangers = 4096;  // links in handshake
+inline constexpr uint32_t kMaxStatusAskers = 256;  // who wait for the next status text
+inline constexpr uint32_t kMaxStrangers = 4096;    // links in handshake
 
 static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
 static_assert(kDefaultMaxClients <= kMaxSessions);

@@ -21,7 +21,6 @@ struct Flags {
   Settings settings;
   ShellSettings shell;
   ByteSize max_payload{wire::kDefaultMaxPayload};
-  uint64_t admit_rate = 0;
   std::optional<uint32_t> replica_threshold;
   DaemonFlags daemon;
 };
@@ -88,7 +87,7 @@ int run(Flags& flags) {
   Settings& settings = flags.settings;
   settings.max_payload = flags.max_payload.bytes;
   settings.replica_threshold = flags.replica_threshold.value_or(0);
-  settings.name = flags.name.empty() ? format_address(flags.listen) : flags.name;
+  settings.name = flags.name;
   Shell shell(settings, flags.shell, observe);
   Admin admin([&] { return shell.snapshot(); });
   shell.write_status_with(
@@ -97,6 +96,7 @@ int run(Flags& flags) {
     spdlog::error(why);
     return 1;
   }
+  if (flags.name.empty()) shell.set_name(shell.address());
   if (flags.admin)
     if (const std::string why = admin.listen(flags.admin->host, flags.admin->port); !why.empty()) {
       spdlog::error(why);
@@ -112,7 +112,7 @@ int run(Flags& flags) {
   };
   signals.async_wait(on_signal);
   print_event("ready", {{"listen", shell.address()}, {"admin", admin.address()}, {"role", "manager"}});
-  print_event("role", {{"role", "manager"}, {"epoch", uint64_t{1}}});
+  print_event("role", {{"role", "manager"}, {"epoch", shell.epoch().number}});
   shell.run();
   admin.stop();
   print_event("stopped");
@@ -133,6 +133,11 @@ int main(int argc, char** argv) {
     return options
         .usage_error("--dead-after must be more than twice --heartbeat, or a living peer counts as dead")
         .finish();
+  for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
+    if (text->size() > wire::kMaxNameBytes)
+      return options
+          .usage_error(std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes")
+          .finish();
   start_daemon("redoubt-broker", flags.daemon);
   return broker::run(flags);
 }

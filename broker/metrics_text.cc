@@ -105,10 +105,12 @@ void peers(const Snapshot& view, Families& out) {
     out.seconds("redoubt_service_seconds", "running time of the copy that won", {{"service", service.name}},
                 service.service_us);
   out.gauge("redoubt_clients", "clients connected", {}, view.clients);
-  out.counter("redoubt_replicas_lost_total", "replicas that died, fell silent or left", {},
+  out.counter("redoubt_replicas_lost_total", "replicas that died, fell silent or left with copies", {},
               view.counters.replicas_lost);
   out.counter("redoubt_clients_lost_total", "clients that went", {}, view.counters.clients_lost);
   out.counter("redoubt_links_accepted_total", "connections accepted", {}, view.links.accepted);
+  out.counter("redoubt_links_turned_away_total", "connections not accepted: too many in handshake", {},
+              view.links.turned_away);
   for (size_t i = 1; i < kCloseReasons; ++i)
     out.counter("redoubt_links_closed_total", "connections closed by the broker, by reason",
                 {{"reason", wire::name_of(static_cast<wire::CloseReason>(i))}}, view.links.closed[i]);

@@ -3,10 +3,15 @@
 
 #include <asio/post.hpp>
 #include <future>
+#include <utility>
 
 namespace redoubt::broker {
 
 using wire::CloseReason;
+
+namespace {
+constexpr Duration kStopPause = std::chrono::milliseconds(5);  // between two looks whether all is written
+}
 
 Shell::Shell(Settings settings, ShellSettings shell_settings, Observer observer)
     : broker_(std::move(settings)),
@@ -24,12 +29,16 @@ void Shell::run() {
 // ---- links
 
 void Shell::accepted(asio::ip::tcp::socket socket) {
-  if (strangers_.size() >= kMaxStrangers)
-    return;  // the socket closes; a flood of callers waits at their side
+  if (in_handshake_ >= kMaxStrangers) {
+    // The socket closes without a word: a flood of callers is not worth an answer each.
+    ++links_.turned_away;
+    return;
+  }
   const auto slot = connections_.take();
   const LinkId id{slot.number()};
   connections_[slot].connection = std::make_unique<Connection>(*this, loop_, std::move(socket), id);
   ++links_.accepted;
+  ++in_handshake_;
   strangers_.push_back({later(loop_.now(), kHandshakeLimit), id});
   connections_[slot].connection->link().start();
 }
@@ -40,10 +49,17 @@ Connection* Shell::find(LinkId id) {
 }
 
 void Shell::forget(Connection& connection) {
-  if (connection.stage() == Connection::Stage::kClient) --clients_;
+  const auto stage = connection.stage();
+  if (stage == Connection::Stage::kClient) --clients_;
+  if (stage == Connection::Stage::kStranger || stage == Connection::Stage::kUnregistered) --in_handshake_;
   const auto slot = Handle<Slot>::of(static_cast<uint64_t>(connection.id()));
   closed_.push_back(std::move(connections_[slot].connection));
   connections_.give_back(slot);
+}
+
+void Shell::greeted(const Connection& connection) {
+  --in_handshake_;
+  if (connection.stage() == Connection::Stage::kClient) ++clients_;
 }
 
 void Shell::close(Connection& connection, CloseReason reason, const std::string& text) {
@@ -122,12 +138,14 @@ void Shell::turn_end() {
   closed_.clear();
   close_strangers();
   if (broker_.next_deadline() <= loop_.now()) step(Tick{});
-  if (stopping_ && (broker_.state().requests.size() == 0 || loop_.now() >= stop_at_)) finish();
+  if (!status_askers_.empty() && !writing_status_) write_status();
+  if (stopping_ && (all_is_answered() || loop_.now() >= stop_at_)) finish();
   arm();
 }
 
 void Shell::arm() {
   Time due = std::min(broker_.next_deadline(), stop_at_);
+  if (stopping_) due = std::min(due, later(loop_.now(), kStopPause));
   if (!strangers_.empty()) due = std::min(due, strangers_.front().until);
   if (due >= armed_) return;
   armed_ = due;
@@ -157,10 +175,18 @@ std::unique_ptr<Snapshot> Shell::snapshot() {
 }
 
 void Shell::answer_status(Connection& connection) {
-  if (!status_writer_) return;
-  status_writer_(take_snapshot(), [this, id = connection.id()](std::string text) {
-    asio::post(loop_.io(), [this, id, status = wire::StatusReply{Payload(text)}] {
-      if (Connection* asker = find(id)) asker->link().send(status);
+  if (status_writer_ && status_askers_.size() < kMaxStatusAskers) status_askers_.push_back(connection.id());
+}
+
+// One snapshot for all who have asked by now, and one at a time: who asks often must not cost the others
+// anything.
+void Shell::write_status() {
+  writing_status_ = true;
+  status_writer_(take_snapshot(), [this, askers = std::exchange(status_askers_, {})](std::string text) {
+    asio::post(loop_.io(), [this, askers, status = wire::StatusReply{Payload(text)}] {
+      writing_status_ = false;
+      for (const LinkId id : askers)
+        if (Connection* asker = find(id)) asker->link().send(status);
     });
   });
 }
@@ -173,6 +199,12 @@ void Shell::stop(Duration limit) {
   stop_at_ = later(Clock::now(), limit);
   listener_.close();
   broker_.stop_admitting();
+}
+
+bool Shell::all_is_answered() {
+  bool all = broker_.state().requests.size() == 0;
+  connections_.each([&](Handle<Slot>, Slot& slot) { all = all && slot.connection->link().unsent() == 0; });
+  return all;
 }
 
 void Shell::finish() {

@@ -35,6 +35,8 @@ class Shell {
   // Returns an empty text, or why it cannot listen.
   std::string listen(const std::string& host, uint16_t port) { return listener_.listen(host, port); }
   std::string address() const { return listener_.address(); }
+  void set_name(std::string name) { broker_.set_name(std::move(name)); }
+  wire::Epoch epoch() const { return broker_.state().epoch; }
   void write_status_with(StatusWriter writer) { status_writer_ = std::move(writer); }
 
   void run();
@@ -57,7 +59,7 @@ class Shell {
   const Settings& settings() const { return broker_.state().settings; }
   wire::Welcome welcome();
   bool clients_full() const { return clients_ >= shell_settings_.max_clients; }
-  void client_greeted() { ++clients_; }
+  void greeted(const Connection& connection);
 
  private:
   struct Slot {
@@ -75,6 +77,8 @@ class Shell {
   void turn_end();
   void arm();
   void close_strangers();
+  bool all_is_answered();
+  void write_status();
   Snapshot take_snapshot();
   void finish();
 
@@ -91,6 +95,9 @@ class Shell {
       closed_;                      // until the turn ends: a closed link may still be on the stack
   std::deque<Stranger> strangers_;  // in order of their time limits
   uint32_t clients_ = 0;
+  uint32_t in_handshake_ = 0;
+  std::vector<LinkId> status_askers_;
+  bool writing_status_ = false;
   Effects effects_;
   bool carrying_out_ = false;
   LinkCounters links_;

@@ -32,8 +32,8 @@ Snapshot snapshot_of(const State& state) {
     to.leaving = replica.leaving;
   });
   for (const Service& service : state.services)
-    view.services.push_back(
-        {service.name, service.replicas, service.queued, service.wait_us, service.service_us});
+    view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()), service.queued,
+                             service.wait_us, service.service_us});
   return view;
 }
 

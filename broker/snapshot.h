@@ -16,6 +16,7 @@ inline constexpr size_t kCloseReasons = static_cast<size_t>(wire::CloseReason::k
 
 struct LinkCounters {
   uint64_t accepted = 0;
+  uint64_t turned_away = 0;                      // too many in handshake
   std::array<uint64_t, kCloseReasons> closed{};  // on purpose, by reason
 };
 

@@ -7,6 +7,7 @@
 // more.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -98,7 +99,6 @@ struct Membership {
 struct Replica {
   LinkId link{};
   std::string name, address;
-  uint64_t incarnation = 0;
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
@@ -116,6 +116,8 @@ struct Replica {
   uint32_t heartbeat_place = kNowhere;
 
   uint32_t outstanding() const { return static_cast<uint32_t>(copies.size()); }
+  // All that it can hold, whatever its threshold.
+  uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
   bool takes_copies() const { return !leaving && outstanding() < threshold; }
 };
 
@@ -141,7 +143,7 @@ struct Service {
 
   std::string name;
   bool offered = false;                            // by a replica, now or earlier; else only awaited
-  uint32_t replicas = 0;                           // that offer it now
+  std::vector<ReplicaId> members;                  // that offer it now
   IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
@@ -223,7 +225,7 @@ struct State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  const Settings settings;
+  Settings settings;
   Random random;
   wire::Epoch epoch;
   uint64_t checkpoint_seq = 0;  // changes of the checkpointed state so far

@@ -84,7 +84,8 @@ std::string status_json(const Snapshot& view) {
   out["clients"] = view.clients;
   out["stopping"] = view.stopping;
   out["counters"] = counters_of(view);
-  return out.dump();
+  // A name may hold any bytes; JSON may not.
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace redoubt::broker

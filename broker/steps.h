@@ -35,12 +35,16 @@ void checkpoint_remove(Turn& turn, Request& request);
 // dispatch.cc: copies of a request go out by its plan, or it waits in its service's queue. `front`: it waited
 // before.
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front);
+// Another copy of a request that has waited before: false when it must wait again, which is the caller's.
+bool dispatch_again(Turn& turn, RequestHandle id);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
 
 // first_completion.cc: a copy has ended. Only a success wins.
 void copy_started(Turn& turn, LinkId from, const wire::Started& started);
 void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped);
+// An execution at the request's level failed or was lost.
+void count_attempt(Turn& turn, Request& request, std::string failure);
 // A copy of the request's level has gone without a result and its place is free. Is there another hope?
 void copy_gone(Turn& turn, RequestHandle id, wire::Fate fate);
 

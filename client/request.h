@@ -59,7 +59,7 @@ enum class Refusal : uint8_t {
   kClientLimit,  // too many of this client's requests are open
   kInvalid,      // no level, too many levels or copies, a name too long
   kStopping,     // the broker is shutting down
-  kResultGone,   // completed before a take-over, and its result is no longer held
+  kResultGone,   // completed before it was sent again, and its result is no longer held
 };
 
 // How one level went.

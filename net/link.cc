@@ -19,6 +19,12 @@ std::string to_text(const asio::ip::tcp::endpoint& endpoint) {
   return endpoint.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
 }
 
+namespace {
+std::string slow_text() {
+  return "more than " + std::to_string(Link::kWriteLimit >> 20) + " MiB wait to be written to it";
+}
+}  // namespace
+
 Link::Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id)
     : loop_(loop), socket_(std::move(socket)), user_(user), id_(id), out_(loop.chunks()) {
   asio::error_code ignored;
@@ -33,7 +39,8 @@ Link::~Link() { close_socket(); }
 void Link::start() { wait_readable(); }
 
 void Link::mark_dirty() {
-  if (dirty_ || waits_writable_) return;
+  // A socket that takes nothing is asked again when it does, unless it is to be given up.
+  if (dirty_ || (waits_writable_ && out_.bytes() <= kWriteLimit)) return;
   dirty_ = true;
   loop_.wants_flush(weak_from_this());
 }
@@ -103,6 +110,10 @@ bool Link::take_in(std::string_view bytes) {
 
 void Link::flush() {
   dirty_ = false;
+  if (waits_writable_ && !closing_) {
+    if (out_.bytes() > kWriteLimit) lose(CloseReason::kSlow, slow_text());
+    return;
+  }
   while (!closed_ && !out_.empty()) {
     std::array<iovec, 64> pieces;
     msghdr header{};
@@ -117,8 +128,7 @@ void Link::flush() {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (closing_) return;
       if (out_.bytes() > kWriteLimit)
-        lose(CloseReason::kSlow,
-             "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it");
+        lose(CloseReason::kSlow, slow_text());
       else
         wait_writable();
       return;
@@ -142,6 +152,7 @@ void Link::wait_writable() {
 void Link::lose(CloseReason reason, std::string text) {
   if (closed_) return;
   const auto self = shared_from_this();
+  loop_.lost_a_link();
   if (reason != CloseReason::kNone)
     close(reason, text);
   else
@@ -158,7 +169,8 @@ void Link::close(CloseReason reason, std::string text) {
     flush();
   }
   // Unread bytes would turn the close into a reset, and a reset can overtake the goodbye.
-  std::vector<char>& sink = loop_.read_buffer();
+  // Not the thread's buffer: this may be called while another link's bytes in there are being read.
+  std::array<char, 16 * 1024> sink;
   for (int i = 0; i < 16 && !closed_; ++i)
     if (::recv(socket_.native_handle(), sink.data(), sink.size(), MSG_DONTWAIT) <= 0) break;
   close_socket();

@@ -26,8 +26,12 @@ void Loop::run(const std::function<void()>& turn_end) {
       while (more + 1 < kHandlersATurn && received_ < kBytesATurn && io_.poll_one() > 0) ++more;
       several_ready_ = more > 0;
     }
-    turn_end();
-    flush();
+    // A link that breaks while it is written to is news after the end: the turn then ends once more.
+    do {
+      lost_a_link_ = false;
+      turn_end();
+      flush();
+    } while (lost_a_link_);
   }
 }
 

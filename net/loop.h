@@ -39,6 +39,9 @@ class Loop {
     return now_;
   }
 
+  // A link broke: its owner may have decided something after the turn's end.
+  void lost_a_link() { lost_a_link_ = true; }
+
   // A link has received this many bytes.
   void received(size_t bytes) { received_ += bytes; }
 
@@ -50,8 +53,8 @@ class Loop {
  private:
   void flush();
 
-  // A turn ends after so many handlers, or so many bytes: what it produced is written then, so that the peers work
-  // on it while the next is read. Larger turns make the stages of a pipeline wait for each other.
+  // A turn ends after so many handlers, or so many bytes: what it produced is written then, so that the peers
+  // work on it while the next is read. Larger turns make the stages of a pipeline wait for each other.
   static constexpr int kHandlersATurn = 64;
   static constexpr size_t kBytesATurn = 24 * 1024;
   static constexpr unsigned kLookEvery = 16;
@@ -62,6 +65,7 @@ class Loop {
   unsigned turns_ = 0;
   bool several_ready_ = false;
   size_t received_ = 0;  // in this turn
+  bool lost_a_link_ = false;
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;

@@ -171,6 +171,17 @@ TEST(BadFrame, CountsOverTheirLimitsAreOversize) {
   expect_bad(frame(nested(kRegister, nested(1, "") + number(2, 1))), CloseReason::kOversize, "empty");
 }
 
+TEST(BadFrame, SequenceNumbersBeyondAnyCountAreMalformed) {
+  const uint64_t huge = ~0ull;
+
+  expect_bad(frame(nested(kSubmit, nested(kRequests, number(1, huge)))), CloseReason::kMalformed,
+             "sequence number");
+  expect_bad(frame(nested(kSubmit, number(1, huge) + nested(kRequests, ""))), CloseReason::kMalformed,
+             "sequence");
+  expect_bad(frame(nested(17, number(1, huge))), CloseReason::kMalformed, "sequence number");
+  expect_bad(frame(nested(18, number(1, huge))), CloseReason::kMalformed, "sequence number");
+}
+
 TEST(BadFrame, ManyLevelsBecomeOneTooMany) {
   std::string levels;
   for (int i = 0; i < 1000; ++i) levels += nested(2, nested(1, "s"));

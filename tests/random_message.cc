@@ -85,7 +85,7 @@ void RandomMessages::fill(Dummy& to) {
 }
 
 void RandomMessages::fill(Request& to) {
-  to.seq = number();
+  to.seq = number(wire::kMaxSeq);
   to.levels.resize(coin() ? 1 : random_.below(kMaxLevels + 1));
   for (Level& level : to.levels) {
     level.service = text(kMaxNameBytes);
@@ -100,7 +100,7 @@ void RandomMessages::fill(Request& to) {
 
 Submit RandomMessages::batch(size_t requests) {
   Submit submit;
-  submit.low_water = number();
+  submit.low_water = number(wire::kMaxSeq);
   submit.sent_us = time();
   submit.requests.resize(requests);
   for (Request& request : submit.requests) fill(request);
@@ -110,11 +110,11 @@ Submit RandomMessages::batch(size_t requests) {
 void RandomMessages::fill(Submit& to) { to = batch(coin() ? 1 : 1 + random_.below(20)); }
 
 void RandomMessages::fill(Cancel& to) {
-  to.low_water = number();
+  to.low_water = number(wire::kMaxSeq);
   to.seqs = ids();
 }
 
-void RandomMessages::fill(Acknowledge& to) { to.low_water = number(); }
+void RandomMessages::fill(Acknowledge& to) { to.low_water = number(wire::kMaxSeq); }
 
 void RandomMessages::fill(Reply& to) {
   to.seq = number();

@@ -25,6 +25,7 @@ inline constexpr Fault kFine{};
 inline constexpr Fault kUnknown{CloseReason::kUnknownField, "a field this version does not know"};
 inline constexpr Fault kBroken{CloseReason::kMalformed, "an envelope that is no protobuf"};
 inline constexpr Fault kLongName{CloseReason::kOversize, "a name over the limit"};
+inline constexpr Fault kHugeSeq{CloseReason::kMalformed, "a sequence number beyond any count"};
 inline constexpr Fault kLongText{CloseReason::kOversize, "a text over the limit"};
 
 // What the fields of a message left wrong: bytes that make no sense, or nothing.

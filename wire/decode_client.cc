@@ -60,6 +60,7 @@ Fault get(Reader from, Request& to, uint32_t& payload_size) {
     }
   }
   to.levels.resize(levels);
+  if (to.seq > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 
@@ -119,6 +120,7 @@ Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares) {
   }
   if (requests == 0) return {CloseReason::kMalformed, "a batch of no request"};
   to.requests.resize(requests);
+  if (to.low_water > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 
@@ -145,6 +147,7 @@ Fault get(Reader from, Cancel& to) {
         return kUnknown;
     }
   }
+  if (to.low_water > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 
@@ -159,6 +162,7 @@ Fault get(Reader from, Acknowledge& to) {
         return kUnknown;
     }
   }
+  if (to.low_water > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 

@@ -15,10 +15,11 @@ inline constexpr uint64_t kMaxMaxPayload = 1 << 30;       // bytes; what --max-p
 inline constexpr uint32_t kMaxNameBytes = 255;            // of services, replicas, clients, clusters
 inline constexpr uint32_t kMaxTextBytes = 4096;           // of failures and reasons; longer ones are cut
 inline constexpr uint32_t kMaxLevels = 16;
-inline constexpr uint32_t kMaxCopies = 64;     // of one request at one level
-inline constexpr uint32_t kMaxBatch = 4096;    // requests in one Submit, ids in one Cancel or Halt
-inline constexpr uint32_t kMaxServices = 64;   // of one replica
-inline constexpr uint32_t kMaxWorkers = 4096;  // of one replica
+inline constexpr uint32_t kMaxCopies = 64;              // of one request at one level
+inline constexpr uint32_t kMaxBatch = 4096;             // requests in one Submit, ids in one Cancel or Halt
+inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;  // of a request; nobody gets there by counting
+inline constexpr uint32_t kMaxServices = 64;            // of one replica
+inline constexpr uint32_t kMaxWorkers = 4096;           // of one replica
 inline constexpr uint64_t kMaxBudgetUs = uint64_t{366} * 24 * 3600 * 1000000;  // a year
 
 static_assert(kMaxBatch * 12 < kMaxEnvelope, "a batch of ids must fit into an envelope");

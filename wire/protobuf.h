@@ -1,7 +1,7 @@
 // The protobuf wire format, as far as proto/ uses it: varints, 64-bit numbers and length-delimited fields,
 // written and read in place. Written here because a broker's whole work on a request is less than generated
-// code needs to build and destroy its objects; tests/codec_test.cc holds every message against code generated
-// from proto/. Pure. Specification: https://protobuf.dev/programming-guides/encoding/
+// code needs to build and destroy its objects; tests/protobuf_test.cc holds every message against code
+// generated from proto/. Pure. Specification: https://protobuf.dev/programming-guides/encoding/
 #pragma once
 
 #include <bit>

@@ -62,11 +62,11 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
     return;
   }
   if (state.clients.size() >= kMaxSessions) {
-    if (state.lingering.empty()) {
+    forget_lingering(turn);
+    if (state.clients.size() >= kMaxSessions) {
       turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kTooManyClients, "too many clients"});
       return;
     }
-    forget_lingering(turn);
   }
   const ClientId id = state.clients.take();
   Client& client = state.clients[id];

@@ -1,6 +1,7 @@
 // replica_lost: replicas come, leave and die. What a dead one held goes to others at once, as often as the
 // attempts allow: a request that kills every replica it reaches must stop.
 #include <algorithm>
+#include <optional>
 
 #include "broker/steps.h"
 
@@ -13,7 +14,9 @@ void leave_services(State& state, ReplicaId id) {
   state.index_replica(id);
 }
 
-void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name) {
+// Appends the request to `waiting` if no replica can take it now.
+void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
+               std::vector<RequestHandle>& waiting) {
   State& state = turn.state;
   const Copy copy = state.copies[copy_id];
   state.remove_copy(copy_id);
@@ -22,7 +25,8 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name) {
   if (!request || request->level != copy.level) return;
   std::erase(request->copies, copy_id);
   if (copy.halted && !request->copies.empty()) return;
-  if (++request->attempts >= state.settings.attempts) {
+  count_attempt(turn, *request, replica_name + " was lost");
+  if (request->attempts >= state.settings.attempts) {
     if (!request->copies.empty()) return;
     reply(turn, copy.request,
           {.status = wire::Status::kFailed,
@@ -32,32 +36,33 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name) {
   }
   if (request->copies.empty()) request->started = false;
   ++state.counters.retried;
-  checkpoint_add(turn, *request);
-  dispatch_or_queue(turn, copy.request, 1, true);
+  if (!dispatch_again(turn, copy.request)) waiting.push_back(copy.request);
 }
 
-// Why this replica cannot be taken in, or an empty text.
-std::string unwelcome(State& state, const wire::Register& registration,
-                      std::vector<Membership>& memberships) {
-  if (state.replicas.size() >= kMaxReplicas) return "too many replicas: " + std::to_string(kMaxReplicas);
-  for (const std::string& name : registration.services) {
-    const ServiceId* service = state.learn_service(name);
-    if (!service) return "too many services: " + std::to_string(kMaxServices) + " names are known";
-    const auto same = [&](const Membership& membership) { return membership.service == *service; };
-    if (std::any_of(memberships.begin(), memberships.end(), same))
-      return "service " + name + " is named twice";
-    memberships.push_back({*service, kNowhere});
+// Why this replica cannot be taken in, or nothing.
+std::optional<wire::Goodbye> unwelcome(const State& state, const wire::Register& registration) {
+  if (state.replicas.size() >= kMaxReplicas)
+    return wire::Goodbye{wire::CloseReason::kOversize, "too many replicas: " + std::to_string(kMaxReplicas)};
+  size_t unknown = 0;
+  std::vector<std::string> names = registration.services;
+  std::sort(names.begin(), names.end());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0 && names[i] == names[i - 1])
+      return wire::Goodbye{wire::CloseReason::kMalformed, "service " + names[i] + " is named twice"};
+    unknown += state.find_service(names[i]) ? 0u : 1u;
   }
-  return {};
+  if (state.services.size() + unknown > kMaxServices)
+    return wire::Goodbye{wire::CloseReason::kOversize,
+                         "too many services: " + std::to_string(state.services.size()) + " names are known"};
+  return std::nullopt;
 }
 
 }  // namespace
 
 void replica_up(Turn& turn, const ReplicaUp& event) {
   State& state = turn.state;
-  std::vector<Membership> memberships;
-  if (std::string why = unwelcome(state, event.registration, memberships); !why.empty()) {
-    turn.effects.emplace_back(CloseLink{event.link, wire::CloseReason::kRole, std::move(why)});
+  if (auto goodbye = unwelcome(state, event.registration)) {
+    turn.effects.emplace_back(CloseLink{event.link, goodbye->reason, std::move(goodbye->text)});
     return;
   }
   const ReplicaId id = state.replicas.take();
@@ -66,21 +71,19 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.link = event.link;
   replica.name = event.hello.name;
   replica.address = event.address;
-  replica.incarnation = event.hello.incarnation;
-  replica.memberships = std::move(memberships);
   replica.workers = event.registration.workers;
   replica.queue_limit = event.registration.queue_limit;
-  const uint32_t most =
-      std::min(kMaxThreshold, replica.workers + std::min(replica.queue_limit, kMaxThreshold));
-  replica.threshold = state.settings.replica_threshold ? state.settings.replica_threshold
-                                                       : std::min(2 * replica.workers, most);
+  const uint32_t given = state.settings.replica_threshold;
+  replica.threshold = std::min(given ? given : 2 * replica.workers, replica.room());
   replica.last_heard = replica.last_sent = turn.now;
   replica.heard_sent_us = event.hello.sent_us;
   state.peers.set(event.link, {.client = {}, .replica = id});
-  for (const Membership& membership : replica.memberships) {
-    Service& service = state.services[membership.service];
+  for (const std::string& name : event.registration.services) {
+    const ServiceId service_id = *state.learn_service(name);
+    Service& service = state.services[service_id];
+    replica.memberships.push_back({service_id, kNowhere});
     service.offered = true;
-    ++service.replicas;
+    service.members.push_back(id);
   }
   state.index_replica(id);
   state.heartbeats.set(id, later(turn.now, state.settings.heartbeat));
@@ -96,7 +99,8 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
   // Who has said goodbye and holds nothing is no loss.
   const bool left = replica.leaving && replica.copies.empty();
   leave_services(state, id);
-  for (const Membership& membership : replica.memberships) --state.services[membership.service].replicas;
+  for (const Membership& membership : replica.memberships)
+    std::erase(state.services[membership.service].members, id);
   state.heartbeats.erase(id);
   state.peers.erase(replica.link);
   if (!left) ++state.counters.replicas_lost;
@@ -105,9 +109,13 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
   const std::string name = replica.name;
   // Oldest first, so that what has waited longest is sent again first.
   std::vector<CopyId> lost = replica.copies;
-  std::sort(lost.begin(), lost.end(),
-            [&](CopyId a, CopyId b) { return state.copies[a].sent > state.copies[b].sent; });
-  for (auto copy = lost.rbegin(); copy != lost.rend(); ++copy) copy_lost(turn, *copy, name);
+  std::stable_sort(lost.begin(), lost.end(),
+                   [&](CopyId a, CopyId b) { return state.copies[a].sent < state.copies[b].sent; });
+  std::vector<RequestHandle> waiting;
+  for (const CopyId copy : lost) copy_lost(turn, copy, name, waiting);
+  // Each goes to the front of its queue: the oldest last, so that it stands first.
+  for (auto request = waiting.rbegin(); request != waiting.rend(); ++request)
+    if (state.requests.find(*request)) state.enqueue(*request, turn.now, 1, true);
   CHECK(state.replicas[id].copies.empty());
   state.replicas[id] = Replica{};
   state.replicas.give_back(id);

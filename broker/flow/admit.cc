@@ -17,14 +17,19 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, st
     return Refusal::kInvalid;
   }
   for (const wire::Level& level : asked.levels) {
+    if (level.service.empty() || level.service.size() > wire::kMaxNameBytes) {
+      text = "a service's name must have 1 to " + std::to_string(wire::kMaxNameBytes) + " bytes, not " +
+             std::to_string(level.service.size());
+      return Refusal::kInvalid;
+    }
     if (level.copies == 0 || level.copies > wire::kMaxCopies) {
-      text = "copies at level " + level.service.substr(0, wire::kMaxNameBytes) + " must be 1 to " +
-             std::to_string(wire::kMaxCopies) + ", not " + std::to_string(level.copies);
+      text = "copies at level " + level.service + " must be 1 to " + std::to_string(wire::kMaxCopies) +
+             ", not " + std::to_string(level.copies);
       return Refusal::kInvalid;
     }
     const ServiceId* service = offered_or_awaited(turn, client, level.service);
     if (!service) {
-      text = "no replica ever offered service '" + level.service.substr(0, wire::kMaxNameBytes) + "'";
+      text = "no replica ever offered service '" + level.service + "'";
       return Refusal::kNoReplica;
     }
     levels.push_back({*service, level.copies});

@@ -67,6 +67,13 @@ void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front
   state.enqueue(id, turn.now, wanted, front);
 }
 
+bool dispatch_again(Turn& turn, RequestHandle id) {
+  const bool sent = dispatch(turn, id, 1);
+  turn.state.set_deadline(id);
+  // With a sibling out, nothing is gained by waiting for a place.
+  return sent || !turn.state.requests[id].copies.empty();
+}
+
 void serve_queues(Turn& turn, ReplicaId replica_id) {
   State& state = turn.state;
   for (;;) {
@@ -75,7 +82,7 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
       const RequestHandle head = state.services[membership.service].queue_head;
-      if (head && (!longest || state.requests[head].queued_since < state.requests[longest].queued_since))
+      if (head && (!longest || state.requests[head].arrived < state.requests[longest].arrived))
         longest = head;
     }
     if (!longest) return;

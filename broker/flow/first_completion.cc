@@ -34,9 +34,8 @@ void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& d
   // The averages move slowly: a few times in a hundred copies is often enough.
   if (turn.state.settings.replica_threshold > 0 || ++replica.observed % 8 != 1) return;
   const double in_flight = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers);
-  const double most = std::min(double{kMaxThreshold}, 1.0 * replica.workers + replica.queue_limit);
-  replica.threshold =
-      static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, std::max(1.0, most)));
+  const double most = std::min(kMaxThreshold, replica.room());
+  replica.threshold = static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, most));
 }
 
 // Why this result cannot be counted, if so.
@@ -117,6 +116,10 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     done.text = "the result is over the limit of " + std::to_string(state.settings.max_payload) + " bytes";
   }
   const Copy copy = state.copies[id];
+  if (done.level != copy.level) {
+    done.fate = Fate::kFailed;
+    done.text = "it answered for another level";
+  }
   Replica& replica = state.replicas[copy.replica];
   observe(turn, replica, copy, done);
   ++(done.fate == Fate::kFailed ? replica.failures : replica.completed);
@@ -124,7 +127,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   state.remove_copy(id);
 
   Request* request = state.requests.find(copy.request);
-  const bool wanted = request && request->level == copy.level && done.level == copy.level;
+  const bool wanted = request && request->level == copy.level;
   if (wanted) std::erase(request->copies, id);
   if (wanted && done.fate == Fate::kOk) {
     Counters::count(state.counters.copies, CopyFate::kWon);
@@ -133,17 +136,25 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
     if (wanted) {
       if (done.fate == Fate::kFailed) {
-        request->failure = replica.name + ": " + done.text;
-        request->failed.push_back(copy.replica);
-        ++request->attempts;
+        if (std::find(request->failed.begin(), request->failed.end(), copy.replica) == request->failed.end())
+          request->failed.push_back(copy.replica);
+        count_attempt(turn, *request, replica.name + ": " + done.text);
       } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
-        ++request->attempts;  // given back without being asked: not for ever
-        request->failure = replica.name + " gave it back";
+        // Given back without being asked: not for ever.
+        count_attempt(turn, *request, replica.name + " gave it back");
       }
+      // The level goes on without this copy: what it has waited counts.
+      if (request->copies.empty()) request->level_wait += std::chrono::nanoseconds(done.wait_ns);
       copy_gone(turn, copy.request, done.fate);
     }
   }
   serve_queues(turn, copy.replica);
+}
+
+void count_attempt(Turn& turn, Request& request, std::string failure) {
+  ++request.attempts;
+  request.failure = std::move(failure);
+  checkpoint_add(turn, request);  // they count across managers
 }
 
 void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
@@ -160,15 +171,17 @@ void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
     return;
   }
   // A failure goes to the client when everybody who is there has failed it, or the attempts are used up.
-  size_t failed_here = 0;
-  for (const ReplicaId replica : request.failed) failed_here += state.replicas.find(replica) ? 1u : 0u;
-  const bool nobody_else = fate == Fate::kFailed && failed_here >= service.replicas;
+  const auto may_help = [&](ReplicaId replica) {
+    return !state.replicas[replica].leaving &&
+           std::find(request.failed.begin(), request.failed.end(), replica) == request.failed.end();
+  };
+  const bool nobody_else =
+      fate == Fate::kFailed && std::none_of(service.members.begin(), service.members.end(), may_help);
   if (request.attempts >= state.settings.attempts || nobody_else || fate == Fate::kExpired) {
     reply(turn, id, {.status = wire::Status::kFailed, .text = request.failure});
     return;
   }
   ++state.counters.retried;
-  checkpoint_add(turn, request);  // the attempts count across managers
   dispatch_or_queue(turn, id, 1, true);
 }
 

@@ -41,6 +41,7 @@ void release(Turn& turn, RequestHandle id) {
 }  // namespace
 
 void reply(Turn& turn, RequestHandle id, Outcome outcome) {
+  outcome.text.resize(std::min<size_t>(outcome.text.size(), wire::kMaxTextBytes));
   State& state = turn.state;
   Request& request = state.requests[id];
   Client& client = state.clients[request.client];

@@ -51,4 +51,18 @@ void pick(State& state, ServiceId service_id, uint32_t wanted, const ReplicaList
   for (const auto& [member, key] : aside) service.free.set(member, key);
 }
 
+void pick_loaded(const State& state, ServiceId service_id, const ReplicaList& leave_out,
+                 ReplicaList& picked) {
+  const std::vector<ReplicaId>& members = state.services[service_id].members;
+  // From a place that changes, so that retries spread; few are left out, so few are looked at in vain.
+  for (size_t i = 0; i < members.size(); ++i) {
+    const ReplicaId id = members[(state.picks + i) % members.size()];
+    const Replica& replica = state.replicas[id];
+    const bool has_room = replica.outstanding() < replica.room();
+    if (replica.leaving || !has_room || contains(leave_out, id)) continue;
+    picked.push_back(id);
+    return;
+  }
+}
+
 }  // namespace redoubt::broker

@@ -1,0 +1,106 @@
+// Links between real sockets in one thread: what a peer that does not read costs, and that one link's end
+// does not disturb another.
+#include "net/link.h"
+
+#include <gtest/gtest.h>
+
+#include <asio/ip/tcp.hpp>
+#include <asio/post.hpp>
+#include <asio/write.hpp>
+#include <functional>
+#include <utility>
+
+#include "tests/frames.h"
+
+namespace redoubt::testing {
+namespace {
+
+using asio::ip::tcp;
+
+struct Recorder : net::LinkUser {
+  std::function<void(net::Link&)> then = [](net::Link&) {};
+  std::vector<wire::Message> messages;
+  wire::CloseReason lost = wire::CloseReason::kNone;
+  int losses = 0;
+
+  void on_message(net::Link& link, wire::Message& message) override {
+    messages.push_back(message);
+    then(link);
+  }
+  void on_lost(net::Link&, wire::CloseReason reason, const std::string&) override {
+    lost = reason;
+    ++losses;
+  }
+};
+
+class Links : public ::testing::Test {
+ protected:
+  // Both ends of a connection: one for a Link, one to use by hand.
+  std::pair<tcp::socket, tcp::socket> connection() {
+    tcp::acceptor acceptor(loop_.io(), tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
+    tcp::socket far(loop_.io()), near(loop_.io());
+    far.connect(acceptor.local_endpoint());
+    acceptor.accept(near);
+    return {std::move(near), std::move(far)};
+  }
+
+  // Runs turns until it holds, at most so many.
+  bool turns_until(const std::function<bool()>& holds) {
+    constexpr int kMost = 10000;
+    int turns = 0;
+    std::function<void()> next = [&] {
+      if (!holds() && ++turns < kMost)
+        asio::post(loop_.io(), [&] { next(); });
+      else
+        loop_.stop();
+    };
+    asio::post(loop_.io(), [&] { next(); });
+    loop_.io().restart();
+    loop_.run([] {});
+    return holds();
+  }
+
+  net::Loop loop_;
+};
+
+TEST_F(Links, APeerThatDoesNotReadIsGivenUpAtTheLimit) {
+  auto [near, far] = connection();
+  Recorder user;
+  const auto link = std::make_shared<net::Link>(loop_, std::move(near), user, 1);
+  link->start();
+  wire::Reply reply;
+  reply.payload = Payload(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 10; ++i) link->send(reply);
+  ASSERT_TRUE(turns_until([&] { return link->unsent() > 0 && link->unsent() < 10u << 20; }));
+
+  for (int i = 0; i < 300; ++i) link->send(reply);
+
+  EXPECT_TRUE(turns_until([&] { return user.losses > 0; }));
+  EXPECT_EQ(user.lost, wire::CloseReason::kSlow);
+  EXPECT_EQ(user.losses, 1);
+  EXPECT_EQ(reply.payload.sharers(), 1u) << "what waited is given back";
+}
+
+TEST_F(Links, ClosingOneLinkLeavesAnothersBytesAlone) {
+  auto [near_a, far_a] = connection();
+  auto [near_b, far_b] = connection();
+  Recorder user_a, user_b;
+  const auto a = std::make_shared<net::Link>(loop_, std::move(near_a), user_a, 1);
+  const auto b = std::make_shared<net::Link>(loop_, std::move(near_b), user_b, 2);
+  a->set_max_payload(1000);
+  a->start();
+  wire::Dummy dummy;
+  std::string frames;
+  for (dummy.sent_us = 1; dummy.sent_us <= 3; ++dummy.sent_us) frames += frame_of(dummy);
+  asio::write(far_b, asio::buffer(std::string(1000, '\xff')));
+  user_a.then = [&](net::Link&) { b->close(wire::CloseReason::kSilent, "said nothing"); };
+
+  asio::write(far_a, asio::buffer(frames));
+
+  ASSERT_TRUE(turns_until([&] { return user_a.messages.size() == 3 || user_a.losses > 0; }));
+  EXPECT_EQ(user_a.losses, 0);
+  EXPECT_EQ(std::get<wire::Dummy>(user_a.messages[2]).sent_us, 3);
+}
+
+}  // namespace
+}  // namespace redoubt::testing
