@@ -18,6 +18,10 @@ class Recycled {
   }
   void drop_last() { --used_; }
   void clear() { used_ = 0; }
+  // Gives back the memory of a burst: no more than `most` elements stay, or those in use.
+  void shrink(size_t most) {
+    while (items_.size() > most && items_.size() > used_) items_.pop_back();
+  }
   void swap(Recycled& other) noexcept {
     items_.swap(other.items_);
     std::swap(used_, other.used_);

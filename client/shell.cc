@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <asio/post.hpp>
-#include <condition_variable>
 #include <csignal>
 #include <future>
 
@@ -17,6 +16,8 @@ namespace {
 constexpr size_t kSendAhead = size_t{16} << 20;
 // Questions about status that wait for an answer.
 constexpr size_t kMostQuestions = 1024;
+// Commands and outcomes whose memory is kept for the next ones after a burst.
+constexpr size_t kKept = 4096;
 
 // The application's signals are for the application's threads.
 class AllSignalsBlocked {
@@ -55,6 +56,8 @@ struct Shell::StatusWaiter {
 
 Shell::Shell(ShellSettings settings)
     : incarnation_(settings.greeting.incarnation),
+      most_calls_(settings.queue_limit),
+      most_commands_(most_calls_ + most_calls_ / 16 + 1),
       timer_(loop_.io()),
       session_(settings.overtime),
       brokers_(loop_, settings.brokers, std::move(settings.greeting), *this) {}
@@ -120,8 +123,9 @@ void Shell::call(const Request& request, Completion<Reply> completion, std::shar
   }
   const Time started = Clock::now();
   std::unique_lock lock(mutex_);
-  const bool sleeps = queue_.empty();
-  fill(queue_.add(), started, request, std::move(completion), std::move(ticket));
+  bool sleeps = false;
+  Command& command = place(lock, sleeps);
+  fill(command, started, request, std::move(completion), std::move(ticket));
   lock.unlock();
   if (sleeps) wake();
 }
@@ -152,16 +156,30 @@ void Shell::call_batch(std::span<const Request> requests, Completion<std::vector
   }
   const Time started = Clock::now();
   std::unique_lock lock(mutex_);
-  const bool sleeps = queue_.empty();
-  for (size_t i = 0; i < requests.size(); ++i) fill(queue_.add(), started, requests[i], part(i), ticket);
+  bool sleeps = false;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Command& command = place(lock, sleeps);
+    fill(command, started, requests[i], part(i), ticket);
+  }
   lock.unlock();
   if (sleeps) wake();
+}
+
+// A refusal has to be told on the client's thread, so that it takes a place, too: where even those are all
+// taken, the caller is slowed down to the thread's pace.
+Shell::Command& Shell::place(std::unique_lock<std::mutex>& lock, bool& sleeps) {
+  while (queue_.size() >= most_commands_) {
+    wake();
+    taken_.wait(lock);
+  }
+  sleeps = sleeps || queue_.empty();
+  return queue_.add();
 }
 
 void Shell::fill(Command& command, Time started, const Request& request, Completion<Reply> completion,
                  std::shared_ptr<Ticket> ticket) {
   // More than the session would take is refused without being kept.
-  command.kind = queue_.size() > kMaxUnsettled ? Command::Kind::kRefuse : Command::Kind::kCall;
+  command.kind = queue_.size() > most_calls_ ? Command::Kind::kRefuse : Command::Kind::kCall;
   if (command.kind == Command::Kind::kCall) command.request = request;
   command.completion = std::move(completion);
   command.ticket = std::move(ticket);
@@ -173,9 +191,10 @@ void Shell::cancel(std::shared_ptr<Ticket> ticket) {
     cancel_here(*ticket);
     return;
   }
+  if (ticket->cancel_queued.exchange(true)) return;
   std::unique_lock lock(mutex_);
-  const bool sleeps = queue_.empty();
-  Command& command = queue_.add();
+  bool sleeps = false;
+  Command& command = place(lock, sleeps);
   command.kind = Command::Kind::kCancel;
   command.ticket = std::move(ticket);
   lock.unlock();
@@ -191,6 +210,7 @@ void Shell::take_in() {
     const std::lock_guard lock(mutex_);
     queue_.swap(taking_);
   }
+  if (taking_.size() >= most_commands_) taken_.notify_all();
   for (size_t i = 0; i < taking_.size(); ++i) {
     Command& command = taking_[i];
     const std::shared_ptr<Ticket> ticket = std::move(command.ticket);
@@ -203,17 +223,19 @@ void Shell::take_in() {
         Reply reply;
         reply.status = Status::kRefused;
         reply.reason = Refusal::kClientLimit;
-        reply.text = client_limit_text(kMaxUnsettled);
+        reply.text = client_limit_text(most_calls_);
         reply.finished = loop_.now();
         command.completion(std::move(reply));
         break;
       }
       case Command::Kind::kCancel:
+        ticket->cancel_queued = false;
         cancel_here(*ticket);
         break;
     }
   }
   taking_.clear();
+  taking_.shrink(kKept);
 }
 
 void Shell::cancel_here(const Ticket& ticket) {
@@ -233,6 +255,7 @@ void Shell::run_completions() {
     completion(std::move(complete.reply));
   }
   completing_.clear();
+  completing_.shrink(kKept);
 }
 
 void Shell::send_frames(net::Link& link) {

@@ -1,10 +1,12 @@
 // Shell: one client's thread. Runs the links and the timer, hands the session what happens and carries out
 // its effects. Calls from other threads come through a locked queue with one wake-up for all that gather in
-// it; calls made on the thread itself go straight in. Decides nothing.
+// it; calls made on the thread itself go straight in. More calls than the session could take are refused
+// without being kept; who makes still more waits until the thread has taken them. Decides nothing.
 #pragma once
 
 #include <asio/steady_timer.hpp>
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -22,15 +24,17 @@
 
 namespace redoubt::client {
 
-// The numbers of calls that can be cancelled together. Only the client's thread looks inside.
+// The numbers of calls that can be cancelled together. Only the client's thread looks at them.
 struct Ticket {
   uint64_t first = 0, count = 0;
+  std::atomic<bool> cancel_queued = false;  // one wish to cancel is as good as many
 };
 
 struct ShellSettings {
   std::vector<Address> brokers;
   Greeting greeting;
   Duration overtime{};
+  size_t queue_limit = kMaxUnsettled;  // calls from other threads on their way to the client's
 };
 
 class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
@@ -79,6 +83,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   void finish();
   void begin(Time started, const Request& request, Completion<Reply> completion, Ticket* ticket);
   void cancel_here(const Ticket& ticket);
+  Command& place(std::unique_lock<std::mutex>& lock, bool& sleeps);
   void fill(Command& command, Time started, const Request& request, Completion<Reply> completion,
             std::shared_ptr<Ticket> ticket);
   void wake();
@@ -95,6 +100,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   bool broker_said(net::Link& link, wire::Message& message) override;
 
   const uint64_t incarnation_;
+  const size_t most_calls_, most_commands_;  // in queue_
   net::Loop loop_;
   asio::steady_timer timer_;
   Time armed_ = kNever;
@@ -105,6 +111,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   Recycled<Complete> completing_;
 
   std::mutex mutex_;  // guards queue_
+  std::condition_variable taken_;
   Recycled<Command> queue_;
   Recycled<Command> taking_;
 

@@ -2,6 +2,7 @@
 #include "net/dialer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "net/link.h"
 #include "net/loop.h"
@@ -24,44 +25,76 @@ Dialer::Dialer(Loop& loop, std::string host, uint16_t port, uint64_t seed, Conne
 void Dialer::dial() {
   if (stopped_) return;
   if (failures_++ == 0) {
-    resolve();
+    attempt();
     return;
   }
   const Duration longest = std::min<Duration>(kLongestPause, kFirstPause * (1u << std::min(failures_, 10u)));
   const auto share = 0.5 + 0.5 * random_.unit();
-  timer_.expires_after(std::chrono::duration_cast<Duration>(longest * share));
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (!error && !stopped_) resolve();
-  });
+  after(std::chrono::duration_cast<Duration>(longest * share), [this] { attempt(); });
+}
+
+// An endpoint that let us in and led to nothing is not tried again before the others.
+void Dialer::attempt() {
+  if (!untried_.empty())
+    connect_next();
+  else
+    resolve();
 }
 
 void Dialer::resolve() {
+  new_round_ = true;
   asio::error_code not_numeric;
   const auto address = asio::ip::make_address(host_, not_numeric);
   if (!not_numeric) {
     connect({address, port_});
     return;
   }
+  waiting_ = true;
+  after(kResolveLimit, [this] {
+    waiting_ = false;
+    failed("cannot find host " + host_ + ": the name service does not answer");
+  });
+  // A question that is out cannot be taken back: its answer, however late, is waited for instead of asking
+  // again.
+  if (asked_) return;
+  asked_ = true;
   resolver_.async_resolve(host_, std::to_string(port_),
                           [this](const asio::error_code& error, const tcp::resolver::results_type& found) {
                             if (error == asio::error::operation_aborted || stopped_) return;
-                            if (error || found.empty())
-                              failed("cannot find host " + host_ + ": " + error.message());
-                            else
-                              connect(found.begin()->endpoint());
+                            resolved(error, found);
                           });
+}
+
+void Dialer::resolved(const asio::error_code& error, const tcp::resolver::results_type& found) {
+  asked_ = false;
+  untried_.clear();
+  for (const auto& entry : found)
+    if (untried_.size() < kMostEndpoints) untried_.push_back(entry.endpoint());
+  std::reverse(untried_.begin(), untried_.end());
+  if (!waiting_) return;  // the next attempt finds them
+  waiting_ = false;
+  timer_.expires_at(kNever);
+  if (untried_.empty())
+    failed("cannot find host " + host_ + ": " + error.message());
+  else
+    connect_next();
+}
+
+void Dialer::connect_next() {
+  const tcp::endpoint endpoint = untried_.back();
+  untried_.pop_back();
+  connect(endpoint);
 }
 
 void Dialer::connect(const tcp::endpoint& endpoint) {
   socket_ = tcp::socket(socket_.get_executor());
-  timer_.expires_after(kConnectLimit);
-  timer_.async_wait([this](const asio::error_code& error) {
+  after(kConnectLimit, [this] {
     asio::error_code ignored;
-    if (!error) socket_.close(ignored);  // the connect below then fails
+    socket_.close(ignored);  // the connect below then fails
   });
   socket_.async_connect(endpoint, [this, endpoint](const asio::error_code& error) {
     if (stopped_) return;
-    timer_.cancel();
+    timer_.expires_at(kNever);
     asio::error_code ignored;
     if (error) {
       failed(error == asio::error::operation_aborted ? "no answer from " + to_text(endpoint)
@@ -84,8 +117,23 @@ void Dialer::connect(const tcp::endpoint& endpoint) {
 }
 
 void Dialer::failed(const std::string& why) {
-  last_error_ = why;
-  dial();
+  // The last round's error is told until this one has its own.
+  if (std::exchange(new_round_, false)) last_error_.clear();
+  last_error_ += (last_error_.empty() ? "" : ", ") + why;
+  if (untried_.empty())
+    dial();
+  else
+    connect_next();
+}
+
+// The one thing that is waited for in time; a new one takes the place of the last.
+void Dialer::after(Duration pause, std::function<void()> action) {
+  timer_.expires_after(pause);
+  timer_.async_wait([this, action = std::move(action)](const asio::error_code& error) {
+    if (error || stopped_) return;
+    // What had run out already when it was set anew is called all the same.
+    if (timer_.expiry() <= Clock::now()) action();
+  });
 }
 
 void Dialer::stop() {

@@ -1,12 +1,14 @@
-// Dialer: keeps trying to reach one address. The first try after a loss is immediate, the next ones wait
-// longer and longer, jittered so that a thousand peers of one dead broker do not return in step. All calls
-// from the loop's thread.
+// Dialer: keeps trying to reach one address. A name may stand for several endpoints (`localhost` often is
+// ::1, then 127.0.0.1): each is tried, in the order of the name service. The first try after a loss is
+// immediate, the next ones wait longer and longer, jittered so that a thousand peers of one dead broker do
+// not return in step. All calls from the loop's thread.
 #pragma once
 
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/random.h"
 #include "core/time.h"
@@ -26,18 +28,28 @@ class Dialer {
   void stop();
 
   // A link that did its work: the next loss is the first again.
-  void succeeded() { failures_ = 0; }
+  void succeeded() {
+    failures_ = 0;
+    untried_.clear();
+  }
   const std::string& last_error() const { return last_error_; }
   const std::string& address() const { return address_; }
 
  private:
+  void attempt();
   void resolve();
+  void resolved(const asio::error_code& error, const asio::ip::tcp::resolver::results_type& found);
+  void connect_next();
   void connect(const asio::ip::tcp::endpoint& endpoint);
+  void after(Duration pause, std::function<void()> action);
   void failed(const std::string& why);
 
+  static constexpr Duration kResolveLimit = std::chrono::seconds(1);
   static constexpr Duration kConnectLimit = std::chrono::seconds(1);
   static constexpr Duration kFirstPause = std::chrono::milliseconds(5);
   static constexpr Duration kLongestPause = std::chrono::milliseconds(200);
+
+  static constexpr size_t kMostEndpoints = 8;  // of one name; more are not tried
 
   const std::string host_, address_;
   const uint16_t port_;
@@ -46,8 +58,12 @@ class Dialer {
   asio::ip::tcp::resolver resolver_;
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
+  std::vector<asio::ip::tcp::endpoint> untried_;  // the next one last
   std::string last_error_;
   unsigned failures_ = 0;
+  bool asked_ = false;    // the name service owes an answer
+  bool waiting_ = false;  // for that answer
+  bool new_round_ = false;
   bool stopped_ = false;
 };
 

@@ -1,8 +1,8 @@
 // The queue and the workers: how a copy comes, waits, runs and ends; see replica.h.
 #include <algorithm>
 
+#include "core/utf8.h"
 #include "replica/replica.h"
-#include "replica/text.h"
 
 namespace redoubt::replica {
 

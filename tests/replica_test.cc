@@ -1,7 +1,6 @@
 // The replica's core: which copy runs when, and how it ends. Time is made up; nothing waits.
 #include "replica/replica.h"
 
-#include "replica/text.h"
 #include "replica_fixture.h"
 
 namespace redoubt::replica {
@@ -319,13 +318,6 @@ TEST_F(ReplicaTest, HoldsNoMoreThanItsLimitsUnderAnyMixOfEvents) {
     ASSERT_EQ(replica_->running(), out.size());
     ASSERT_EQ(answered + replica_->queued() + replica_->running(), id);
   }
-}
-
-TEST(TextTest, BytesThatAreNoTextBecomeQuestionMarks) {
-  EXPECT_EQ(readable("a\xff\xc3z\xe2\x82\xac", 100), "a??z\xe2\x82\xac");
-  EXPECT_EQ(readable("\xc0\x80\xed\xa0\x80", 100), "?????");
-  EXPECT_EQ(readable("abc", 2), "ab");
-  EXPECT_EQ(readable("ab\xe2\x82\xac", 4), "ab");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/utf8.h"
+
 namespace redoubt::tool {
 namespace {
 
@@ -19,22 +21,6 @@ void append_number(std::string& to, int64_t value) {
 
 // Texts come from services: any byte may be in them. What is no ASCII is written as it is if the text is
 // valid UTF-8 and replaced otherwise, so that a line is always readable JSON.
-size_t utf8_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const size_t length = lead < 0x80                   ? 1
-                        : lead >= 0xc2 && lead < 0xe0 ? 2
-                        : lead >= 0xe0 && lead < 0xf0 ? 3
-                        : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                      : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0x80;
-  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
-  if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return 0;
-  return length;
-}
-
 void append_text(std::string& to, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   to += '"';

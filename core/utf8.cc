@@ -1,15 +1,11 @@
-// See text.h.
-#include "replica/text.h"
+// See utf8.h.
+#include "core/utf8.h"
 
 #include <cstdint>
 
-namespace redoubt::replica {
+namespace redoubt {
 
-namespace {
-
-// Length of the UTF-8 character at the begin of `text`, or 0 if there is none. Overlong forms and surrogates
-// are none.
-size_t character(std::string_view text) {
+size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<uint8_t>(text[at]); };
   const uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
@@ -23,12 +19,19 @@ size_t character(std::string_view text) {
   return length;
 }
 
-}  // namespace
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 std::string readable(std::string_view text, size_t most) {
   std::string out;
   while (!text.empty()) {
-    const size_t length = character(text);
+    const size_t length = utf8_length(text);
     const std::string_view next = length ? text.substr(0, length) : std::string_view("?");
     if (out.size() + next.size() > most) break;
     out += next;
@@ -37,4 +40,4 @@ std::string readable(std::string_view text, size_t most) {
   return out;
 }
 
-}  // namespace redoubt::replica
+}  // namespace redoubt
