@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/utf8.h"
 #include "wire/limits.h"
 #include "wire/message.h"
 
@@ -23,6 +24,7 @@ inline std::optional<Goodbye> judge(const Hello& hello, const std::string& clust
                    std::string("a ") + name_of(hello.role) + " has no business on this port"};
   if (hello.name.empty() || hello.incarnation == 0)
     return Goodbye{CloseReason::kRole, "a hello must have a name and an incarnation"};
+  if (!is_utf8(hello.name)) return Goodbye{CloseReason::kRole, "a name must be UTF-8"};
   return std::nullopt;
 }
 

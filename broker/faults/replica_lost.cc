@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "broker/steps.h"
+#include "core/utf8.h"
 
 namespace redoubt::broker {
 namespace {
@@ -49,6 +50,8 @@ std::optional<wire::Goodbye> unwelcome(const State& state, const wire::Register&
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0 && names[i] == names[i - 1])
       return wire::Goodbye{wire::CloseReason::kMalformed, "service " + names[i] + " is named twice"};
+    if (!is_utf8(names[i]))
+      return wire::Goodbye{wire::CloseReason::kMalformed, "a service's name must be UTF-8"};
     unknown += state.find_service(names[i]) ? 0u : 1u;
   }
   if (state.services.size() + unknown > kMaxServices)

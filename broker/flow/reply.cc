@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "broker/steps.h"
+#include "core/utf8.h"
 
 namespace redoubt::broker {
 namespace {
@@ -41,7 +42,7 @@ void release(Turn& turn, RequestHandle id) {
 }  // namespace
 
 void reply(Turn& turn, RequestHandle id, Outcome outcome) {
-  outcome.text.resize(std::min<size_t>(outcome.text.size(), wire::kMaxTextBytes));
+  if (!outcome.text.empty()) outcome.text = readable(outcome.text, wire::kMaxTextBytes);
   State& state = turn.state;
   Request& request = state.requests[id];
   Client& client = state.clients[request.client];
@@ -75,6 +76,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
 
 void refuse(Turn& turn, Client& client, uint64_t seq, wire::Refusal reason, std::string text) {
   State& state = turn.state;
+  text = readable(text, wire::kMaxTextBytes);
   Counters::count(state.counters.requests, wire::Status::kRefused);
   Counters::count(state.counters.refusals, reason);
   const Outcome outcome{.status = wire::Status::kRefused, .reason = reason};
