@@ -22,6 +22,9 @@ inline constexpr uint32_t kMaxQueueLimit = 10'000'000;
 inline constexpr uint32_t kMaxThreshold = 8192;      // copies outstanding at one replica
 inline constexpr uint32_t kMaxTimeoutsAStep = 1024;  // the rest in the next step: a turn must end
 
+inline constexpr uint64_t kRetainedInAll = uint64_t{512} << 20;  // the same for all clients together
+inline constexpr uint64_t kWindowsInAll = uint64_t{1} << 23;     // entries of all clients' windows together
+
 // How long a client that has lost its link may return and still find its running requests and their results.
 inline constexpr Duration kLinger = std::chrono::seconds(5);
 // After its start a broker knows no service yet, and clients of an earlier broker may return before the

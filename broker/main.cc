@@ -21,6 +21,7 @@ struct Flags {
   Settings settings;
   ShellSettings shell;
   ByteSize max_payload{wire::kDefaultMaxPayload};
+  ByteSize held_limit{Settings{}.held_limit};
   std::optional<uint32_t> replica_threshold;
   DaemonFlags daemon;
 };
@@ -52,6 +53,9 @@ void declare(Options& options, Flags& flags) {
       "how replicas are chosen");
   options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{wire::kMaxMaxPayload}},
               "largest payload of a request or result");
+  options.add(
+      "held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
+      "payload bytes of all admitted requests together; beyond it requests are refused as queue_full");
   options.add("max-clients", flags.shell.max_clients, {1, kMaxSessions}, "clients connected at once");
   options.add("seed", flags.settings.seed, "of random picks");
   add_daemon_flags(options, flags.daemon);
@@ -86,6 +90,7 @@ void observe(const Note& note) {
 int run(Flags& flags) {
   Settings& settings = flags.settings;
   settings.max_payload = flags.max_payload.bytes;
+  settings.held_limit = flags.held_limit.bytes;
   settings.replica_threshold = flags.replica_threshold.value_or(0);
   settings.name = flags.name;
   Shell shell(settings, flags.shell, observe);

@@ -23,6 +23,7 @@ struct Settings {
       0;  // copies outstanding at a replica from which it counts as loaded, 0: measured
   Pick pick = Pick::kLeastLoaded;
   uint64_t max_payload = wire::kDefaultMaxPayload;
+  uint64_t held_limit = uint64_t{1} << 30;  // bytes of all admitted requests' payloads together
   uint64_t seed = 1;
 };
 

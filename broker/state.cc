@@ -26,6 +26,35 @@ const ServiceId* State::learn_service(const std::string& name) {
   return &service_ids.emplace(name, id).first->second;
 }
 
+void State::hold(Request& request, Payload payload) {
+  held_bytes += payload.size();
+  held_bytes -= request.payload.size();
+  request.payload = std::move(payload);
+}
+
+void State::retain(Client& client, ClientEntry& entry, Payload body) {
+  if (retained_bytes + body.size() > kRetainedInAll) {
+    entry.body_dropped = true;
+    return;
+  }
+  client.retained += body.size();
+  retained_bytes += body.size();
+  entry.body = std::move(body);
+  client.oldest_retained = std::max(client.oldest_retained, client.entries.begin());
+  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end();
+       ++client.oldest_retained) {
+    ClientEntry& oldest = client.entries[client.oldest_retained];
+    oldest.body_dropped = oldest.body_dropped || !oldest.body.empty();
+    let_go(client, oldest);
+  }
+}
+
+void State::let_go(Client& client, ClientEntry& entry) {
+  client.retained -= entry.body.size();
+  retained_bytes -= entry.body.size();
+  entry.body = {};
+}
+
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
   Request& request = requests[id];
   Service& service = services[request.service()];

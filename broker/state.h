@@ -251,6 +251,9 @@ struct State {
   // Memory that every dispatch uses again.
   std::vector<ReplicaId> plan;
   std::vector<std::pair<Member, LoadKey>> aside;
+  uint64_t held_bytes = 0;      // of live requests' payloads
+  uint64_t retained_bytes = 0;  // of settled requests' results
+  uint64_t window_entries = 0;  // of all clients' windows
   bool stopping = false;
   Time settles_at = kNever;  // replicas and clients of an earlier broker have returned by then
   uint32_t awaited = 0;      // services that no replica has offered yet and requests may wait for
@@ -261,6 +264,13 @@ struct State {
   const ServiceId* find_service(const std::string& name) const;
   // The same; a name that is new becomes known for good. None when too many are known.
   const ServiceId* learn_service(const std::string& name);
+
+  // The bytes a request works on; what all hold together is counted.
+  void hold(Request& request, Payload payload);
+  // The bytes kept for a settled request, within the limits: over a client's own its oldest go, over all
+  // clients' together these.
+  void retain(Client& client, ClientEntry& entry, Payload body);
+  void let_go(Client& client, ClientEntry& entry);
 
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);

@@ -2,6 +2,7 @@
 // to.
 #include "net/link.h"
 
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -23,6 +24,17 @@ namespace {
 std::string slow_text() {
   return "more than " + std::to_string(Link::kWriteLimit >> 20) + " MiB wait to be written to it";
 }
+
+// A host that vanishes without a word (power, cable) is noticed by the kernel's own probes: clients get no
+// heartbeats. A process that is merely stopped is not: its kernel answers.
+void watch(int socket) {
+  const int yes = 1, idle_s = 5, pause_s = 2, probes = 3, unanswered_ms = 60000;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &pause_s, sizeof pause_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
+}
 }  // namespace
 
 Link::Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id)
@@ -30,6 +42,7 @@ Link::Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
+  watch(socket_.native_handle());
   const auto remote = socket_.remote_endpoint(ignored);
   peer_ = ignored ? "a peer that has left" : to_text(remote);
 }

@@ -319,6 +319,15 @@ void BrokerWorld::status(Arguments&) {
   out_ << "pending " << state.requests.size() << ", queued " << state.queued << ", copies out "
        << state.copies.size() << ", checkpoint " << state.checkpoint_seq
        << (state.state_hash ? "" : ", hash 0") << "\n";
+  if (state.requests.size() == 0 && state.held_bytes != 0)
+    out_ << "held bytes left: " << state.held_bytes << "\n";
+  uint64_t retained = 0, entries = 0;
+  state.clients.each([&](ClientId, const Client& one) {
+    retained += one.retained;
+    entries += one.entries.size();
+  });
+  if (retained != state.retained_bytes) out_ << "retained bytes do not add up\n";
+  if (entries != state.window_entries) out_ << "window entries do not add up\n";
   const Counters& counters = state.counters;
   const auto line = [&](const char* what, auto names, const auto& values) {
     std::string text;

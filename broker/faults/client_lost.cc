@@ -13,7 +13,7 @@ void drop(Turn& turn, Client& client, ClientEntry& entry) {
   const RequestHandle id = entry.request;
   halt_siblings(turn, turn.state.requests[id], {});
   reply(turn, id, {.status = wire::Status::kCancelled});
-  client.retained -= entry.body.size();
+  turn.state.let_go(client, entry);
   entry = ClientEntry{};
 }
 
@@ -31,6 +31,8 @@ void forget(Turn& turn, ClientId id) {
   for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq)
     if (client.entries[seq].is == ClientEntry::Is::kPending) drop(turn, client, client.entries[seq]);
   state.client_ids.erase(client.incarnation);
+  state.window_entries -= client.entries.size();
+  client.entries.advance(client.entries.end(), [&](ClientEntry& entry) { state.let_go(client, entry); });
   client = Client{};
   state.clients.give_back(id);
 }

@@ -1,5 +1,7 @@
 // admit: requests come in. A known id joins what runs or is answered from the record; everything else is
 // checked against what could refuse it, once and for good: a refused request is never executed.
+#include <algorithm>
+
 #include "broker/steps.h"
 
 namespace redoubt::broker {
@@ -38,7 +40,8 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, st
 }
 
 // Why the load does not allow it just now, or kNone.
-Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, std::string& text) {
+Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t payload_bytes,
+                   std::string& text) {
   State& state = turn.state;
   if (state.stopping) {
     text = "the broker is stopping";
@@ -49,6 +52,11 @@ Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, std::string
   if (must_wait && state.queued >= state.settings.queue_limit) {
     text = std::to_string(state.queued) + " requests wait already, the limit is " +
            std::to_string(state.settings.queue_limit);
+    return Refusal::kQueueFull;
+  }
+  if (state.held_bytes + payload_bytes > state.settings.held_limit) {
+    text = "requests of " + std::to_string(state.held_bytes) + " bytes are held already, --held-limit is " +
+           std::to_string(state.settings.held_limit);
     return Refusal::kQueueFull;
   }
   if (!state.bucket.admit(turn.now)) {
@@ -89,7 +97,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
   request.deadline = later(turn.now, from_us(static_cast<int64_t>(asked.deadline_us)) - charge);
   request.wait_limit = from_us(static_cast<int64_t>(asked.wait_limit_us));
   request.level = 0;
-  request.payload = std::move(asked.payload);
+  state.hold(request, std::move(asked.payload));
   request.waited = request.level_wait = Duration::zero();
   request.attempts = request.dispatched = 0;
   request.phase = Request::Phase::kRunning;
@@ -117,6 +125,11 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   if (asked.seq - client.entries.begin() >= kClientWindow)
     return refuse(turn, client, asked.seq, Refusal::kClientLimit,
                   "too many requests are newer than your oldest open one");
+  const uint64_t growth = asked.seq + 1 - std::min(asked.seq + 1, client.entries.end());
+  if (turn.state.window_entries + growth > kWindowsInAll)
+    return refuse(turn, client, asked.seq, Refusal::kClientLimit,
+                  "too many requests of all clients are open");
+  turn.state.window_entries += growth;
   client.entries.extend(asked.seq + 1);
 
   std::string text;
@@ -128,7 +141,7 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
     return refuse(turn, client, asked.seq, reason, std::move(text));
   const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
   if (!spent)
-    if (const Refusal reason = overloaded(turn, levels, text); reason != Refusal::kNone)
+    if (const Refusal reason = overloaded(turn, levels, asked.payload.size(), text); reason != Refusal::kNone)
       return refuse(turn, client, asked.seq, reason, std::move(text));
 
   const RequestHandle id = accept(turn, client_id, asked, levels, charge);

@@ -9,7 +9,7 @@ void next_level(Turn& turn, RequestHandle id, Payload result) {
   Request& request = state.requests[id];
   CHECK(request.level + 1 < request.levels.size());
   ++request.level;
-  request.payload = std::move(result);
+  state.hold(request, std::move(result));
   request.level_wait = Duration::zero();
   request.attempts = request.dispatched = 0;
   request.started = false;

@@ -8,23 +8,12 @@
 namespace redoubt::broker {
 namespace {
 
-void record(Client& client, ClientEntry& entry, const Outcome& outcome, Payload body) {
+void record(State& state, Client& client, ClientEntry& entry, const Outcome& outcome, Payload body) {
   entry.is = ClientEntry::Is::kSettled;
   entry.status = outcome.status;
   entry.reason = outcome.reason;
   entry.request = {};
-  entry.body = std::move(body);
-  client.retained += entry.body.size();
-  // Over the limit the oldest results go: those whose clients are least likely to ask again.
-  client.oldest_retained = std::max(client.oldest_retained, client.entries.begin());
-  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end();
-       ++client.oldest_retained) {
-    ClientEntry& oldest = client.entries[client.oldest_retained];
-    if (oldest.body.empty()) continue;
-    client.retained -= oldest.body.size();
-    oldest.body = {};
-    oldest.body_dropped = true;
-  }
+  state.retain(client, entry, std::move(body));
 }
 
 // Out of every index but the client's; copies that are still out are losers from now on.
@@ -34,7 +23,7 @@ void release(Turn& turn, RequestHandle id) {
   checkpoint_remove(turn, request);
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   state.deadlines.erase(id);
-  request.payload = {};
+  state.hold(request, {});
   request.copies.clear();
   state.requests.give_back(id);
 }
@@ -54,7 +43,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   if (outcome.status == wire::Status::kOk)
     state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
   --client.pending;
-  record(client, entry, outcome,
+  record(state, client, entry, outcome,
          outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
   // Who has cancelled knows it already.
   if (client.link != kNoLink && outcome.status != wire::Status::kCancelled) {
@@ -80,7 +69,7 @@ void refuse(Turn& turn, Client& client, uint64_t seq, wire::Refusal reason, std:
   Counters::count(state.counters.requests, wire::Status::kRefused);
   Counters::count(state.counters.refusals, reason);
   const Outcome outcome{.status = wire::Status::kRefused, .reason = reason};
-  if (client.entries.contains(seq)) record(client, client.entries[seq], outcome, Payload(text));
+  if (client.entries.contains(seq)) record(state, client, client.entries[seq], outcome, Payload(text));
   wire::Reply reply;
   reply.seq = seq;
   reply.status = wire::Status::kRefused;
@@ -121,8 +110,10 @@ void forget_below(Turn& turn, Client& client, uint64_t low_water) {
     reply(turn, entry.request, {.status = wire::Status::kCancelled});
   }
   // The mark may lie beyond all that came here: the client settles what it never sent, too.
+  const uint64_t before = client.entries.size();
   client.entries.advance(std::max(low_water, client.entries.begin()),
-                         [&](const ClientEntry& entry) { client.retained -= entry.body.size(); });
+                         [&](ClientEntry& entry) { state.let_go(client, entry); });
+  state.window_entries -= before - client.entries.size();
 }
 
 }  // namespace redoubt::broker
