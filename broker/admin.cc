@@ -6,6 +6,8 @@
 
 #include <asio/post.hpp>
 #include <asio/thread_pool.hpp>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "broker/status_text.h"
@@ -14,8 +16,39 @@
 namespace redoubt::broker {
 
 namespace {
-constexpr size_t kThreads = 2;
+constexpr size_t kThreads = 4;             // a probe of health gets one while slow readers have the others
+constexpr size_t kMostWaiting = 64;        // connections that are accepted and wait for a thread
 constexpr size_t kMostStatusWaiting = 64;  // beyond that, who asks for the status over a link gets no answer
+
+// The library's threads with a queue that is bounded. A connection cannot be dropped here, for only its task
+// knows to close it: where the queue is full, accepting pauses, and the system's own backlog refuses.
+class BoundedPool final : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> serve) override {
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [this] { return waiting_ < kMostWaiting; });
+    ++waiting_;
+    lock.unlock();
+    threads_.enqueue([this, serve = std::move(serve)] {
+      leave();
+      serve();
+    });
+  }
+  void shutdown() override { threads_.shutdown(); }
+
+ private:
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    --waiting_;
+    left_.notify_one();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable left_;
+  size_t waiting_ = 0;
+  httplib::ThreadPool threads_{kThreads};
+};
+
 }  // namespace
 
 struct Admin::Impl {
@@ -30,7 +63,7 @@ struct Admin::Impl {
 Admin::Admin(Ask ask) : impl_(std::make_unique<Impl>()) {
   impl_->ask = std::move(ask);
   httplib::Server& server = impl_->server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server.new_task_queue = [] { return new BoundedPool; };
   // The library would also share the port with any other program that asks to.
   server.set_socket_options([](socket_t socket) {
     const int yes = 1;

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 namespace redoubt {
@@ -36,6 +38,35 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
+using StderrSink = spdlog::sinks::stderr_color_sink_mt;
+
+// A log that drops lines while nobody reads stderr, instead of waiting in the midst of a decision, and tells
+// how many once somebody does. One line at a time, each shorter than what a pipe that is ready takes.
+class DroppingSink final : public StderrSink {
+ public:
+  void log(const spdlog::details::log_msg& line) override {
+    const std::lock_guard lock(mutex_);
+    if (dropped_ > 0 && writable_now(STDERR_FILENO)) {
+      const std::string text = std::to_string(dropped_) + " lines were dropped here: nobody read stderr";
+      StderrSink::log({line.logger_name, spdlog::level::warn, text});
+      dropped_ = 0;
+    }
+    if (dropped_ > 0 || !writable_now(STDERR_FILENO)) {
+      ++dropped_;
+      return;
+    }
+    spdlog::details::log_msg cut = line;
+    cut.payload = {line.payload.data(), std::min(line.payload.size(), kLongestText)};
+    StderrSink::log(cut);
+  }
+
+ private:
+  static constexpr size_t kLongestText = PIPE_BUF - 512;  // the rest is for time, level and name
+
+  std::mutex mutex_;
+  uint64_t dropped_ = 0;
+};
+
 }  // namespace
 
 void add_daemon_flags(Options& options, DaemonFlags& flags) {
@@ -54,8 +85,7 @@ void start_daemon(const std::string& name, const DaemonFlags& flags) {
 }
 
 void log_to_stderr(const std::string& name, const std::string& level) {
-  auto logger =
-      std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>(name, std::make_shared<DroppingSink>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%f %^%l%$ %n: %v");
   logger->set_level(spdlog::level::from_str(level));
   // A daemon may be killed at any moment: what was logged has to be out by then.

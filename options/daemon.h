@@ -30,7 +30,8 @@ void start_daemon(const std::string& name, const DaemonFlags& flags);
 // The parts of start_daemon(). A standard descriptor that is closed would be taken by the first socket, and
 // events and log lines would go to a peer: the null device takes its place.
 void open_standard_descriptors();
-// The level is one of trace, debug, info, warn, error, off.
+// A line that stderr cannot take at once is dropped, and later counted. The level is one of trace, debug,
+// info, warn, error, off.
 void log_to_stderr(const std::string& name, const std::string& level);
 void ignore_sigpipe();
 // The limit of open descriptors that now holds.

@@ -130,6 +130,24 @@ TEST(DaemonTest, TheLogGoesToStderrUnderItsNameFromItsLevelUp) {
   EXPECT_THAT(log, AllOf(HasSubstr("redoubt-broker: "), HasSubstr("'loud'"), Not(HasSubstr("'quiet'"))));
 }
 
+TEST(DaemonTest, ALogThatNobodyReadsDoesNotHoldUpTheProcess) {
+  Pipe pipe;
+  const int before = ::dup(STDERR_FILENO);
+  ASSERT_EQ(::dup2(pipe.writer(), STDERR_FILENO), STDERR_FILENO);
+  log_to_stderr("redoubt-broker", "warn");
+
+  for (int i = 0; i < 2000; ++i) write_event(-1, std::string(i % 2 == 0 ? 10 : 10'000, 'x'), {});
+  std::string log;
+  while (log.find("dropped here") == std::string::npos && log.size() < 10'000'000) {
+    log += pipe.read_some();
+    write_event(-1, "later", {});
+  }
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+
+  EXPECT_THAT(log, HasSubstr("lines were dropped here: nobody read stderr"));
+}
+
 // Exits 0 if no socket can get the number of a standard descriptor that was closed at the start.
 [[noreturn]] void start_without_stdout() {
   ::close(STDOUT_FILENO);
