@@ -18,7 +18,6 @@ namespace redoubt::broker {
 namespace {
 constexpr size_t kThreads = 4;             // a probe of health gets one while slow readers have the others
 constexpr size_t kMostWaiting = 64;        // connections that are accepted and wait for a thread
-constexpr size_t kMostStatusWaiting = 64;  // beyond that, who asks for the status over a link gets no answer
 
 // The library's threads with a queue that is bounded. A connection cannot be dropped here, for only its task
 // knows to close it: where the queue is full, accepting pauses, and the system's own backlog refuses.
@@ -57,7 +56,6 @@ struct Admin::Impl {
   std::string address;
   std::thread thread;
   asio::thread_pool writer{1};
-  std::atomic<size_t> writing{0};
 };
 
 Admin::Admin(Ask ask) : impl_(std::make_unique<Impl>()) {
@@ -119,14 +117,7 @@ std::string Admin::listen(const std::string& host, uint16_t port) {
 const std::string& Admin::address() const { return impl_->address; }
 
 void Admin::write_status(Snapshot view, std::function<void(std::string)> done) {
-  if (impl_->writing.fetch_add(1) >= kMostStatusWaiting) {
-    impl_->writing.fetch_sub(1);
-    return;
-  }
-  asio::post(impl_->writer, [this, view = std::move(view), done = std::move(done)] {
-    done(status_json(view));
-    impl_->writing.fetch_sub(1);
-  });
+  asio::post(impl_->writer, [view = std::move(view), done = std::move(done)] { done(status_json(view)); });
 }
 
 void Admin::stop() {
