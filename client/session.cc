@@ -9,9 +9,7 @@
 namespace redoubt::client {
 
 namespace {
-constexpr Duration kLongestBudget = from_us(int64_t{wire::kMaxBudgetUs});
-
-Duration budget(uint64_t us) { return from_us(static_cast<int64_t>(std::min(us, wire::kMaxBudgetUs))); }
+constexpr Duration kLongestBudget = wire::budget(wire::kMaxBudgetUs);
 }  // namespace
 
 Session::Session(Duration overtime) : overtime_(overtime), deadlines_(Place{&pending_}) {}
@@ -125,7 +123,7 @@ void Session::fill_reply(const Pending& pending, wire::Reply& from, Reply& to) c
   to.level = from.level;
   to.running = from.running;
   to.answered = true;
-  to.wait = budget(from.wait_us);
+  to.wait = wire::budget(from.wait_us);
   to.levels.resize(from.levels.size());
   for (size_t i = 0; i < from.levels.size(); ++i) {
     wire::LevelReport& report = from.levels[i];
@@ -133,8 +131,8 @@ void Session::fill_reply(const Pending& pending, wire::Reply& from, Reply& to) c
     level.service.swap(report.service);
     level.replica.swap(report.replica);
     level.copies = report.copies;
-    level.wait = budget(report.wait_us);
-    level.service_time = budget(report.service_us);
+    level.wait = wire::budget(report.wait_us);
+    level.service_time = wire::budget(report.service_us);
   }
   if (to.status == Status::kExpired && to.text.empty())
     to.text = expiry_text(pending.request, to.level, to.running);

@@ -3,6 +3,7 @@
 
 #include "core/utf8.h"
 #include "replica/replica.h"
+#include "wire/limits.h"
 
 namespace redoubt::replica {
 
@@ -13,8 +14,6 @@ namespace {
 uint64_t to_ns(Duration duration) {
   return duration > Duration::zero() ? static_cast<uint64_t>(duration.count()) : 0;
 }
-
-Duration budget(uint64_t us) { return from_us(static_cast<int64_t>(std::min(us, wire::kMaxBudgetUs))); }
 
 }  // namespace
 
@@ -37,8 +36,8 @@ void Replica::on(Turn& turn, CopyArrived& event) {
   }
 
   const Origin origin{event.link, copy.copy, copy.epoch, copy.level};
-  const Time deadline = turn.now + (budget(copy.deadline_us) - charged);
-  const Time limit = copy.limits_wait ? turn.now + (budget(copy.wait_us) - charged) : kNever;
+  const Time deadline = turn.now + (wire::budget(copy.deadline_us) - charged);
+  const Time limit = copy.limits_wait ? turn.now + (wire::budget(copy.wait_us) - charged) : kNever;
   const Time start_before = std::min(deadline, limit);
   if (refuse(turn, origin, event, charged)) return;
   if (turn.now >= start_before) return answer(turn, origin, {.fate = Fate::kExpired, .wait = charged});

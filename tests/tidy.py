@@ -31,6 +31,7 @@ IMPURE_CALL = re.compile(r"\b(\w*[Cc]lock(::|\s*\.\s*)now\s*\(|system_clock\b|hi
 UNORDERED = re.compile(r"\bunordered_(?:multi)?(?:map|set)\s*<[^;{}()]*>\s+(\w+)\s*(?:;|=|\{|,|\))")
 # Spelt apart, so that this file passes its own check.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+PLACEHOLDER = re.compile(r"@[A-Z][A-Z0-9_]*@")
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|time\.sleep|sleep)\s*\(")
 
 
@@ -160,6 +161,14 @@ def finished(path, text, code, lines, context):
         yield lines.at(match.start()), f"{match.group(0)} is left: do it now, or say in a sentence what holds and why"
 
 
+def filled_in(path, text, code, lines, context):
+    if not path.endswith(".md"):
+        return
+    for match in PLACEHOLDER.finditer(text):
+        yield (lines.at(match.start()), f"the placeholder {match.group(0)} is left: write what belongs there, or take "
+               "its sentence out")
+
+
 def patience(path, text, code, lines, context):
     if not path.startswith("tests/") or matches(path, ["tests/poll.*", "tests/tidy.py"]):
         return
@@ -178,7 +187,7 @@ def whitespace(path, text, code, lines, context):
         yield text.count("\n") + 1, "the last line has no end: add a line feed"
 
 
-RULES = [purity, sizes, openings, finished, patience, whitespace]
+RULES = [purity, sizes, openings, finished, filled_in, patience, whitespace]
 
 
 def check(files):
@@ -295,6 +304,7 @@ BAD = [
     ("net/a.h", GOOD + "using namespace std;\n", "using namespace in a header"),
     ("net/a.cc", "// A: TO" "DO more.\n", "is left"),
     ("deploy/a.sh", "# FIX" "ME\n", "is left"),
+    ("README.md", "It takes @BUILD_TIME@.\n", "the placeholder @BUILD_TIME@ is left"),
     ("tests/a.cc", "// A.\nvoid f() { std::this_thread::sleep_for(1s); }\n", "a test calls sleep_for"),
     ("tests/a.py", "time.sleep(1)\n", "a test calls time.sleep"),
     ("net/a.cc", "// A. \n", "whitespace at the end"),
@@ -312,6 +322,8 @@ FINE = [
     ("broker/a.cc", "// A.\nstd::vector<int> list_;\nvoid f() {\n  for (int x : list_) g(x);\n}\n"),
     ("tool/a.cc", "// A.\nint f() {\n" + body(78) + "}\nint g() {\n" + body(78) + "}\n"),
     ("tests/a.cc", "// A.\nTEST(A, B) {\n" + body(118) + "}\n"),
+    ("README.md", "Write to someone@example.org or @SOMEONE.\n"),
+    ("cmake/a.cmake", "@PACKAGE_INIT@\n"),
     ("tests/poll.py", "time.sleep(0.01)\n"),
 ]
 

@@ -39,8 +39,6 @@ bool to_enum(uint64_t number, Enum last, Enum& out) {
   return true;
 }
 
-inline uint64_t budget(uint64_t us) { return std::min(us, kMaxBudgetUs); }
-
 // The next of the items that are used again from message to message; what is left over is cut off at the end.
 // Beyond `most` the last one is overwritten: a small frame must not become a large message, and one too many
 // is enough to refuse it by name.

@@ -40,10 +40,10 @@ Fault get(Reader from, Request& to, uint32_t& payload_size) {
           return fault;
         break;
       case varint_tag(3):
-        to.deadline_us = budget(from.number());
+        to.deadline_us = budget_us(from.number());
         break;
       case varint_tag(4):
-        to.wait_limit_us = budget(from.number());
+        to.wait_limit_us = budget_us(from.number());
         break;
       case varint_tag(5):
         if (!to_enum(from.number(), Disposal::kOnStart, to.disposal))

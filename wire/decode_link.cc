@@ -74,10 +74,10 @@ Fault get(Reader from, Welcome& to) {
         to.max_payload = std::min(from.number(), kMaxMaxPayload);
         break;
       case varint_tag(5):
-        to.heartbeat_us = budget(from.number());
+        to.heartbeat_us = budget_us(from.number());
         break;
       case varint_tag(6):
-        to.dead_after_us = budget(from.number());
+        to.dead_after_us = budget_us(from.number());
         break;
       case varint_tag(7):
         to.sent_us = from.signed_number();

@@ -79,10 +79,10 @@ Fault get(Reader from, Copy& to) {
         to.attempt = from.number32();
         break;
       case varint_tag(8):
-        to.deadline_us = budget(from.number());
+        to.deadline_us = budget_us(from.number());
         break;
       case varint_tag(9):
-        to.wait_us = budget(from.number());
+        to.wait_us = budget_us(from.number());
         break;
       case varint_tag(10):
         to.limits_wait = from.flag();

@@ -2,7 +2,10 @@
 // instead.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+
+#include "core/time.h"
 
 namespace redoubt::wire {
 
@@ -21,6 +24,10 @@ inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;  // of a request; nobody 
 inline constexpr uint32_t kMaxServices = 64;            // of one replica
 inline constexpr uint32_t kMaxWorkers = 4096;           // of one replica
 inline constexpr uint64_t kMaxBudgetUs = uint64_t{366} * 24 * 3600 * 1000000;  // a year
+
+// A time that a peer tells, as a number and as what cores reckon with: beyond a year it is a year.
+constexpr uint64_t budget_us(uint64_t us) { return std::min(us, kMaxBudgetUs); }
+constexpr Duration budget(uint64_t us) { return from_us(static_cast<int64_t>(budget_us(us))); }
 
 static_assert(kMaxBatch * 12 < kMaxEnvelope, "a batch of ids must fit into an envelope");
 static_assert(kMaxLevels * (kMaxNameBytes + 16) + kMaxTextBytes < kMaxEnvelope / 16,
