@@ -16,8 +16,8 @@
 namespace redoubt::broker {
 
 namespace {
-constexpr size_t kThreads = 4;             // a probe of health gets one while slow readers have the others
-constexpr size_t kMostWaiting = 64;        // connections that are accepted and wait for a thread
+constexpr size_t kThreads = 4;       // a probe of health gets one while slow readers have the others
+constexpr size_t kMostWaiting = 64;  // connections that are accepted and wait for a thread
 
 // The library's threads with a queue that is bounded. A connection cannot be dropped here, for only its task
 // knows to close it: where the queue is full, accepting pauses, and the system's own backlog refuses.
