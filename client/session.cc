@@ -37,7 +37,7 @@ uint64_t Session::submit(Time started, const Request& request, Token token) {
   pending.deadline = later(started, std::min<Duration>(request.deadline, kLongestBudget));
   pending.place = deadlines_.kNowhere;
   pending.sent = false;
-  deadlines_.set(id, later(pending.deadline, overtime_));
+  deadlines_.set(id, pending.deadline);
 
   wire::Request& to = pending.request;
   to.seq = seq;

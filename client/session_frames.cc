@@ -68,6 +68,8 @@ bool Session::fill_frame(Time now, wire::Submit& frame, size_t& room) {
     payload += size;
     put(now, pending, add_request(frame, used++));
     if (pending.sent) ++stats_.resent;
+    // Only who has been asked can have a word to wait for.
+    if (!pending.sent && overtime_ > Duration::zero()) deadlines_.set(id, later(pending.deadline, overtime_));
     pending.sent = true;
   }
   cut(frame, used);
