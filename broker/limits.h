@@ -13,17 +13,24 @@ inline constexpr uint32_t kMaxReplicas = 4096;
 inline constexpr uint32_t kMaxServices = 4096;   // names ever offered; a name stays known for good
 inline constexpr uint32_t kMaxSessions = 20000;  // of clients, with those that are gone and linger
 inline constexpr uint32_t kDefaultMaxClients = 10000;
-inline constexpr uint64_t kClientWindow = uint64_t{1}
-                                          << 20;  // a client's requests from its oldest unsettled one on
-inline constexpr uint64_t kRetainedBytes = uint64_t{16}
-                                           << 20;  // results kept for one client's possible re-sends
 inline constexpr uint32_t kMaxAttempts = 1000;
 inline constexpr uint32_t kMaxQueueLimit = 10'000'000;
 inline constexpr uint32_t kMaxThreshold = 8192;      // copies outstanding at one replica
 inline constexpr uint32_t kMaxTimeoutsAStep = 1024;  // the rest in the next step: a turn must end
 
-inline constexpr uint64_t kRetainedInAll = uint64_t{512} << 20;  // the same for all clients together
-inline constexpr uint64_t kWindowsInAll = uint64_t{1} << 23;     // entries of all clients' windows together
+// A client's requests from its oldest unsettled one on; and entries of all clients' windows together.
+inline constexpr uint64_t kClientWindow = uint64_t{1} << 18;
+inline constexpr uint64_t kWindowsInAll = uint64_t{1} << 23;
+// Bytes of results kept for possible re-sends: of one client, of all together, and as much again for small
+// ones.
+inline constexpr uint64_t kRetainedBytes = uint64_t{16} << 20;
+inline constexpr uint64_t kRetainedInAll = uint64_t{512} << 20;
+inline constexpr uint64_t kSmallResult = 4096;
+
+// Loads are compared in copies a worker, in these parts of one; what doubt about a replica adds to its load.
+inline constexpr uint64_t kLoadUnit = 1024;
+inline constexpr double kFailureLoad = 4;   // for one that fails everything
+inline constexpr double kUnprovenLoad = 1;  // for one that has completed nothing yet
 
 // How long a client that has lost its link may return and still find its running requests and their results.
 inline constexpr Duration kLinger = std::chrono::seconds(5);

@@ -33,7 +33,9 @@ void State::hold(Request& request, Payload payload) {
 }
 
 void State::retain(Client& client, ClientEntry& entry, Payload body) {
-  if (retained_bytes + body.size() > kRetainedInAll) {
+  // Small ones still find room when large ones have used theirs up.
+  const uint64_t limit = body.size() <= kSmallResult ? 2 * kRetainedInAll : kRetainedInAll;
+  if (retained_bytes + body.size() > limit) {
     entry.body_dropped = true;
     return;
   }
@@ -133,7 +135,12 @@ void State::remove_copy(CopyId id) {
 void State::index_replica(ReplicaId id) {
   Replica& replica = replicas[id];
   const bool takes = replica.takes_copies();
-  const LoadKey key{uint64_t{replica.outstanding()} * 1024 / replica.workers, replica.last_picked};
+  // One that fails a lot looks loaded, and so does, a little, one that has shown nothing yet: a replica that
+  // fails at once, or dies and returns, is always idle and would draw everything to itself.
+  const double doubt = replica.failure_rate * kFailureLoad + (replica.proven() ? 0 : kUnprovenLoad);
+  const uint64_t load = uint64_t{replica.outstanding()} * kLoadUnit / replica.workers +
+                        static_cast<uint64_t>(doubt * static_cast<double>(kLoadUnit));
+  const LoadKey key{load, replica.last_picked};
   for (uint32_t index = 0; index < replica.memberships.size(); ++index) {
     Service& service = services[replica.memberships[index].service];
     if (takes)

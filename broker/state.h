@@ -106,6 +106,7 @@ struct Replica {
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
   uint64_t last_picked = 0;
+  double failure_rate = 0;   // smoothed, 0 to 1; fades with time
   uint64_t observed = 0;     // ends that were measured
   double service_ns = 0;     // smoothed
   double round_trip_ns = 0;  // smoothed, what a copy takes beyond waiting and service
@@ -116,6 +117,8 @@ struct Replica {
   uint32_t heartbeat_place = kNowhere;
 
   uint32_t outstanding() const { return static_cast<uint32_t>(copies.size()); }
+  // It has completed something since it came: one that dies with its first copy never has.
+  bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
   bool takes_copies() const { return !leaving && outstanding() < threshold; }

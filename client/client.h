@@ -9,7 +9,7 @@
 // it, not an exception. While a broker is lost the client keeps its calls and sends them again, with the same
 // id, to the next broker: a request may be executed more than once, its reply is delivered once.
 //
-// Limits: 16 levels, 64 copies each; a broker's payload limit (16 MiB by default); 2^20 numbers between the
+// Limits: 16 levels, 64 copies each; a broker's payload limit (16 MiB by default); 2^18 numbers between the
 // oldest open request and the newest. What passes one ends as kRefused and costs no connection.
 #pragma once
 

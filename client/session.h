@@ -56,7 +56,7 @@ struct SessionStats {
 };
 
 // Bounds, and when an acknowledgement travels alone.
-inline constexpr uint64_t kMaxUnsettled = uint64_t{1} << 20;  // numbers between low-water mark and newest
+inline constexpr uint64_t kMaxUnsettled = uint64_t{1} << 18;  // numbers between low-water mark and newest
 inline constexpr size_t kMaxFrameEnvelope = 256 * 1024;       // bytes, estimated from above
 inline constexpr size_t kMaxFramePayload = size_t{4} << 20;   // bytes, unless one request alone is larger
 inline constexpr size_t kMaxWaitingCancels = 65536;           // hints to be sent; more are dropped

@@ -34,6 +34,11 @@ void heartbeats(Turn& turn) {
       turn.effects.emplace_back(SendDummy{
           replica.link, {.answer = true, .sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
     }
+    if (replica.failure_rate > 0) {
+      // What was broken may have been mended: it is tried again, a little at a time.
+      replica.failure_rate = replica.failure_rate < 0.01 ? 0 : replica.failure_rate * 0.98;
+      state.index_replica(id);
+    }
     state.heartbeats.set(id, due(state, replica));
   }
 }

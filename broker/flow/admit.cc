@@ -49,7 +49,8 @@ Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t pa
   }
   const Service& first = state.services[levels.front().service];
   const bool must_wait = first.queued > 0 || first.free.empty();
-  if (must_wait && state.queued >= state.settings.queue_limit) {
+  // Those who wait at later levels count as well: what is let in now will stand behind them.
+  if (state.queued >= state.settings.queue_limit && (must_wait || state.queued > 0)) {
     text = std::to_string(state.queued) + " requests wait already, the limit is " +
            std::to_string(state.settings.queue_limit);
     return Refusal::kQueueFull;
@@ -121,6 +122,8 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
 void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_large, Duration charge,
                std::vector<LevelSpec>& levels) {
   Client& client = turn.state.clients[client_id];
+  if (asked.seq == 0)
+    return refuse(turn, client, 0, Refusal::kInvalid, "a request's sequence number must not be 0");
   if (known(turn, client, asked)) return;
   if (asked.seq - client.entries.begin() >= kClientWindow)
     return refuse(turn, client, asked.seq, Refusal::kClientLimit,

@@ -54,6 +54,14 @@ bool dropped(Turn& turn, LinkId from, CopyId id, const wire::Epoch& epoch) {
   return true;
 }
 
+// Whether a copy's time can be over by our clock, too: a replica's word alone does not end a request.
+bool may_have_expired(const Turn& turn, const Request& request, const Copy& copy) {
+  constexpr Duration kSlack = std::chrono::milliseconds(5);
+  if (turn.now + kSlack >= request.deadline) return true;
+  const Duration left_when_sent = request.wait_limit - request.waited - copy.waited_here;
+  return request.limits_wait() && turn.now - copy.sent + kSlack >= left_when_sent;
+}
+
 CopyFate fate_of_loser(Fate fate) {
   switch (fate) {
     case Fate::kOk:
@@ -116,17 +124,24 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     done.text = "the result is over the limit of " + std::to_string(state.settings.max_payload) + " bytes";
   }
   const Copy copy = state.copies[id];
+  Request* request = state.requests.find(copy.request);
+  if (done.fate == Fate::kExpired && request && !may_have_expired(turn, *request, copy)) {
+    done.fate = Fate::kFailed;
+    done.text = "it called a copy expired before its time";
+  }
   if (done.level != copy.level) {
     done.fate = Fate::kFailed;
     done.text = "it answered for another level";
   }
   Replica& replica = state.replicas[copy.replica];
   observe(turn, replica, copy, done);
-  ++(done.fate == Fate::kFailed ? replica.failures : replica.completed);
+  const bool failed = done.fate == Fate::kFailed;
+  replica.failures += failed ? 1 : 0;
+  replica.completed += done.fate == Fate::kOk ? 1 : 0;
+  replica.failure_rate += ((failed ? 1.0 : 0.0) - replica.failure_rate) / 16;
   if (done.started_expired) ++state.counters.started_expired;
   state.remove_copy(id);
 
-  Request* request = state.requests.find(copy.request);
   const bool wanted = request && request->level == copy.level;
   if (wanted) std::erase(request->copies, id);
   if (wanted && done.fate == Fate::kOk) {
@@ -140,7 +155,8 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
           request->failed.push_back(copy.replica);
         count_attempt(turn, *request, replica.name + ": " + done.text);
       } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
-        // Given back without being asked: not for ever.
+        // Given back without being asked: not for ever, and not to the same one again.
+        request->failed.push_back(copy.replica);
         count_attempt(turn, *request, replica.name + " gave it back");
       }
       // The level goes on without this copy: what it has waited counts.

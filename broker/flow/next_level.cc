@@ -8,6 +8,11 @@ void next_level(Turn& turn, RequestHandle id, Payload result) {
   State& state = turn.state;
   Request& request = state.requests[id];
   CHECK(request.level + 1 < request.levels.size());
+  if (state.held_bytes - request.payload.size() + result.size() > state.settings.held_limit) {
+    reply(turn, id,
+          {.status = wire::Status::kFailed, .text = "the results between levels are over --held-limit"});
+    return;
+  }
   ++request.level;
   state.hold(request, std::move(result));
   request.level_wait = Duration::zero();

@@ -86,7 +86,7 @@ void reply_again(Turn& turn, const Client& client, uint64_t seq) {
   reply.seq = seq;
   reply.status = entry.status;
   reply.reason = entry.reason;
-  if (entry.body_dropped) {
+  if (entry.body_dropped && entry.status == wire::Status::kOk) {
     reply.status = wire::Status::kRefused;
     reply.reason = wire::Refusal::kResultGone;
     reply.text = "the request was executed, but its result is no longer held";
