@@ -43,6 +43,10 @@ void Account::submitted(Time now) {
 void Account::ended(const Reply& reply, Outcome outcome, Duration latency) {
   ++outcomes[static_cast<size_t>(outcome)];
   if (reply.answered && reply.finished > last) last = reply.finished;
+  if (std::string& example = examples[static_cast<size_t>(outcome)]; example.empty() && !reply.text.empty()) {
+    if (reply.reason != Refusal::kNone) example = std::string(name_of(reply.reason)) + ": ";
+    example += reply.text;
+  }
   if (outcome == Outcome::kRefused) refusal_ns.record(ns(latency));
   if (outcome != Outcome::kOk && outcome != Outcome::kLate) return;
   latency_ns.record(ns(latency));
@@ -58,7 +62,10 @@ uint64_t Account::ended() const {
 
 void Account::merge(const Account& other) {
   sent += other.sent;
-  for (size_t i = 0; i < kOutcomes; ++i) outcomes[i] += other.outcomes[i];
+  for (size_t i = 0; i < kOutcomes; ++i) {
+    outcomes[i] += other.outcomes[i];
+    if (examples[i].empty()) examples[i] = other.examples[i];
+  }
   duplicated += other.duplicated;
   unexpected += other.unexpected;
   // Every client sees the same take-overs.

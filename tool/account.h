@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "client/request.h"
 #include "core/histogram.h"
@@ -34,6 +35,7 @@ Outcome judge(const Reply& reply, const Limits& limits);
 struct Account {
   uint64_t sent = 0;
   std::array<uint64_t, kOutcomes> outcomes{};
+  std::array<std::string, kOutcomes> examples;  // the first text of each kind that has one
   uint64_t duplicated = 0, unexpected = 0, failovers = 0;
   uint64_t copies = 0;      // of what was answered, over all levels
   Histogram latency_ns;     // of what was answered, from the intended time

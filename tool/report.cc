@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/utf8.h"
+
 namespace redoubt::tool {
 namespace {
 
@@ -76,6 +78,9 @@ std::string to_table(const Report& report) {
   for (const char* name :
        {"ok", "late", "expired", "refused", "failed", "lost", "cancelled", "duplicated", "unexpected"})
     if (count(name) > 0 || std::strcmp(name, "ok") == 0) text += line("  %-12s %12llu\n", name, count(name));
+  for (size_t i = 0; i < kOutcomes; ++i)
+    if (const std::string& example = report.account.examples[i]; !example.empty())
+      text += std::string(name_of(static_cast<Outcome>(i))) + ", such as: " + readable(example, 200) + "\n";
   for (const auto& [name, what] :
        {std::pair{"latency_us", "latency"}, {"wait_us", "wait"}, {"refusal_us", "refusal"}}) {
     const Json& p = json[name];
