@@ -68,6 +68,8 @@ class Cluster {
   double metric(const std::string& name) const;
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  // The same for a shell's command line: the folder's name may have spaces.
+  std::string shell_path(const std::string& name) const { return "'" + path(name) + "'"; }
 
  private:
   std::string next_log(const std::string& name);

@@ -44,7 +44,7 @@ TEST(Overload, NothingThatWasRefusedIsExecuted) {
   Cluster cluster;
   cluster.start_broker({"--queue-limit", "5"});
   const std::string log = cluster.path("executed"), file = cluster.path("history");
-  cluster.start_replica("a", {"--exec", "echo $REDOUBT_REQUEST >> " + log});
+  cluster.start_replica("a", {"--exec", "echo $REDOUBT_REQUEST >> " + cluster.shell_path("executed")});
 
   const Numbers result = cluster.bench(
       {"--levels", "a", "--rate", "1000", "--deadline", "5s", "--duration", "1s", "--history", file});

@@ -40,7 +40,7 @@ TEST(Pipeline, ALongLivedCommandServesCopyAfterCopy) {
       "    reply = body.upper() + b' ' + str(count).encode()\n"
       "    o.write(struct.pack('<I', len(reply)) + reply); o.flush()\n";
   write_file(cluster.path("upper.py"), script);
-  cluster.start_replica("upper", {"--exec-persistent", "exec python3 " + cluster.path("upper.py")});
+  cluster.start_replica("upper", {"--exec-persistent", "exec python3 " + cluster.shell_path("upper.py")});
 
   const Ended first = cluster.call({"--levels", "upper"}, "a");
   const Ended second = cluster.call({"--levels", "upper"}, "b");

@@ -75,7 +75,7 @@ void stop_all_and_judge(const Texts& broker_flags, const std::string& disposal, 
   Cluster cluster;
   cluster.start_broker(broker_flags);
   const std::string log = cluster.path("starts"), history_file = cluster.path("history");
-  const std::string command = "exec " REDOUBT_STAMP " " + log;
+  const std::string command = "exec '" REDOUBT_STAMP "' " + cluster.shell_path("starts");
   std::vector<Process*> replicas;
   for (const char* service : {"a", "b"})
     for (int i = 0; i < 4; ++i) replicas.push_back(&cluster.start_replica(service, {"--exec", command}));
