@@ -62,6 +62,15 @@ bool may_have_expired(const Turn& turn, const Request& request, const Copy& copy
   return request.limits_wait() && turn.now - copy.sent + kSlack >= left_when_sent;
 }
 
+bool has_failed(const Request& request, ReplicaId replica) {
+  return std::find(request.failed.begin(), request.failed.end(), replica) != request.failed.end();
+}
+
+// The replica gets no further attempt of this level while another can have it.
+void avoid(Request& request, ReplicaId replica) {
+  if (!has_failed(request, replica)) request.failed.push_back(replica);
+}
+
 CopyFate fate_of_loser(Fate fate) {
   switch (fate) {
     case Fate::kOk:
@@ -151,12 +160,11 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
     if (wanted) {
       if (done.fate == Fate::kFailed) {
-        if (std::find(request->failed.begin(), request->failed.end(), copy.replica) == request->failed.end())
-          request->failed.push_back(copy.replica);
+        avoid(*request, copy.replica);
         count_attempt(turn, *request, replica.name + ": " + done.text);
       } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
         // Given back without being asked: not for ever, and not to the same one again.
-        request->failed.push_back(copy.replica);
+        avoid(*request, copy.replica);
         count_attempt(turn, *request, replica.name + " gave it back");
       }
       // The level goes on without this copy: what it has waited counts.
@@ -188,8 +196,7 @@ void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
   }
   // A failure goes to the client when everybody who is there has failed it, or the attempts are used up.
   const auto may_help = [&](ReplicaId replica) {
-    return !state.replicas[replica].leaving &&
-           std::find(request.failed.begin(), request.failed.end(), replica) == request.failed.end();
+    return !state.replicas[replica].leaving && !has_failed(request, replica);
   };
   const bool nobody_else =
       fate == Fate::kFailed && std::none_of(service.members.begin(), service.members.end(), may_help);
