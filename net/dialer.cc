@@ -23,7 +23,13 @@ Dialer::Dialer(Loop& loop, std::string host, uint16_t port, uint64_t seed, Conne
       timer_(loop.io()) {}
 
 void Dialer::dial() {
-  if (stopped_) return;
+  if (stopped_ || busy_) return;
+  busy_ = true;
+  ceased_ = false;
+  next_round();
+}
+
+void Dialer::next_round() {
   if (failures_++ == 0) {
     attempt();
     return;
@@ -42,7 +48,7 @@ void Dialer::attempt() {
 }
 
 void Dialer::resolve() {
-  new_round_ = true;
+  new_round_ = all_refused_ = true;
   asio::error_code not_numeric;
   const auto address = asio::ip::make_address(host_, not_numeric);
   if (!not_numeric) {
@@ -71,7 +77,7 @@ void Dialer::resolved(const asio::error_code& error, const tcp::resolver::result
   for (const auto& entry : found)
     if (untried_.size() < kMostEndpoints) untried_.push_back(entry.endpoint());
   std::reverse(untried_.begin(), untried_.end());
-  if (!waiting_) return;  // the next attempt finds them
+  if (!waiting_ || ceased_) return;  // the next attempt finds them
   waiting_ = false;
   timer_.expires_at(kNever);
   if (untried_.empty())
@@ -93,21 +99,23 @@ void Dialer::connect(const tcp::endpoint& endpoint) {
     socket_.close(ignored);  // the connect below then fails
   });
   socket_.async_connect(endpoint, [this, endpoint](const asio::error_code& error) {
-    if (stopped_) return;
+    if (stopped_ || ceased_) return;
     timer_.expires_at(kNever);
     asio::error_code ignored;
     if (error) {
       failed(error == asio::error::operation_aborted ? "no answer from " + to_text(endpoint)
-                                                     : to_text(endpoint) + ": " + error.message());
+                                                     : to_text(endpoint) + ": " + error.message(),
+             error == asio::error::connection_refused);
       return;
     }
     // A free port in the ephemeral range can be given to the dialling socket itself, which then meets itself.
     if (socket_.local_endpoint(ignored) == socket_.remote_endpoint(ignored)) {
       socket_.close(ignored);
-      failed(to_text(endpoint) + ": nobody listens there");
+      failed(to_text(endpoint) + ": nobody listens there", true);
       return;
     }
     last_error_.clear();
+    busy_ = false;
     // Connecting has left this socket watched for writing, too: every wait for something to read would first
     // wake up because it can be written. A new object on the same connection is watched for reading alone.
     tcp::socket connected(socket_.get_executor());
@@ -116,24 +124,35 @@ void Dialer::connect(const tcp::endpoint& endpoint) {
   });
 }
 
-void Dialer::failed(const std::string& why) {
+void Dialer::failed(const std::string& why, bool refused) {
+  if (ceased_) return;
+  all_refused_ = all_refused_ && refused;
   // The last round's error is told until this one has its own.
   if (std::exchange(new_round_, false)) last_error_.clear();
   last_error_ += (last_error_.empty() ? "" : ", ") + why;
-  if (untried_.empty())
-    dial();
-  else
-    connect_next();
+  if (!untried_.empty()) return connect_next();
+  if (on_failure_) on_failure_(all_refused_);
+  if (!ceased_ && !stopped_) next_round();
 }
 
 // The one thing that is waited for in time; a new one takes the place of the last.
 void Dialer::after(Duration pause, std::function<void()> action) {
   timer_.expires_after(pause);
   timer_.async_wait([this, action = std::move(action)](const asio::error_code& error) {
-    if (error || stopped_) return;
+    if (error || stopped_ || ceased_) return;
     // What had run out already when it was set anew is called all the same.
     if (timer_.expiry() <= Clock::now()) action();
   });
+}
+
+void Dialer::cease() {
+  ceased_ = true;
+  busy_ = false;
+  failures_ = 0;
+  waiting_ = false;
+  asio::error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
 }
 
 void Dialer::stop() {

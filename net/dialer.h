@@ -20,12 +20,19 @@ class Loop;
 class Dialer {
  public:
   using Connected = std::function<void(asio::ip::tcp::socket)>;
+  // Every address of one round has failed; the next round follows by itself. `refused`: by all of them, so
+  // that nobody listens there.
+  using Failed = std::function<void(bool refused)>;
 
   Dialer(Loop& loop, std::string host, uint16_t port, uint64_t seed, Connected connected);
 
-  // Dials, and goes on until it is connected or stopped. To be called again when the link it led to is lost.
+  // Dials, and goes on until it is connected or stopped. To be called again when the link it led to is lost;
+  // while it dials already this does nothing.
   void dial();
   void stop();
+  // Dials no more until dial() is called again.
+  void cease();
+  void on_failure(Failed failed) { on_failure_ = std::move(failed); }
 
   // A link that did its work: the next loss is the first again.
   void succeeded() {
@@ -36,13 +43,14 @@ class Dialer {
   const std::string& address() const { return address_; }
 
  private:
+  void next_round();
   void attempt();
   void resolve();
   void resolved(const asio::error_code& error, const asio::ip::tcp::resolver::results_type& found);
   void connect_next();
   void connect(const asio::ip::tcp::endpoint& endpoint);
   void after(Duration pause, std::function<void()> action);
-  void failed(const std::string& why);
+  void failed(const std::string& why, bool refused = false);
 
   static constexpr Duration kResolveLimit = std::chrono::seconds(1);
   static constexpr Duration kConnectLimit = std::chrono::seconds(1);
@@ -55,6 +63,7 @@ class Dialer {
   const uint16_t port_;
   Random random_;
   Connected connected_;
+  Failed on_failure_;
   asio::ip::tcp::resolver resolver_;
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
@@ -64,6 +73,9 @@ class Dialer {
   bool asked_ = false;    // the name service owes an answer
   bool waiting_ = false;  // for that answer
   bool new_round_ = false;
+  bool all_refused_ = true;  // of the endpoints of this round
+  bool busy_ = false;        // dials
+  bool ceased_ = false;
   bool stopped_ = false;
 };
 

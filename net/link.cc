@@ -58,12 +58,20 @@ void Link::mark_dirty() {
   loop_.wants_flush(weak_from_this());
 }
 
+void Link::pause_reading(bool paused) {
+  paused_ = paused;
+  if (!paused && !closed_ && !waits_readable_) wait_readable();
+}
+
 void Link::wait_readable() {
+  waits_readable_ = true;
   socket_.async_wait(asio::socket_base::wait_read, [self = weak_from_this()](const asio::error_code& error) {
     const auto link = self.lock();
     if (error || !link || link->closed_) return;
+    link->waits_readable_ = false;
+    if (link->paused_) return;
     link->on_readable();
-    if (!link->closed_) link->wait_readable();
+    if (!link->closed_ && !link->paused_ && !link->waits_readable_) link->wait_readable();
   });
 }
 

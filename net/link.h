@@ -48,6 +48,10 @@ class Link : public std::enable_shared_from_this<Link> {
   // After the handshake: what this peer may send.
   void set_max_payload(uint64_t bytes) { decoder_.set_max(bytes); }
 
+  // Reads nothing while paused; what has been read already is still handed over. The peer's end of the link
+  // is noticed when reading goes on.
+  void pause_reading(bool paused);
+
   // The message being handled had a payload over the limit, which is missing.
   bool payload_skipped() const { return decoder_.payload_skipped(); }
 
@@ -79,6 +83,7 @@ class Link : public std::enable_shared_from_this<Link> {
   wire::Message inbox_;
   std::string goodbye_;  // the peer's last words
   bool dirty_ = false;
+  bool waits_readable_ = false, paused_ = false;
   bool waits_writable_ = false;
   bool closing_ = false;  // the goodbye is being written
   bool closed_ = false;
