@@ -12,7 +12,7 @@
 
 namespace redoubt::broker {
 
-inline constexpr size_t kCloseReasons = static_cast<size_t>(wire::CloseReason::kStopping) + 1;
+inline constexpr size_t kCloseReasons = static_cast<size_t>(wire::CloseReason::kGroup) + 1;
 
 struct LinkCounters {
   uint64_t accepted = 0;

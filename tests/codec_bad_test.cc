@@ -32,8 +32,10 @@ std::string nested(uint32_t field, const std::string& bytes) {
 }
 
 // Numbers of Envelope's fields.
-constexpr uint32_t kHello = 1, kWelcome = 2, kGoodbye = 3, kDummy = 4, kSubmit = 16, kReply = 19,
-                   kRegister = 32, kCopy = 33, kHalt = 34, kStarted = 35, kDone = 36;
+constexpr uint32_t kHello = 1, kWelcome = 2, kGoodbye = 3, kDummy = 4, kAnnounce = 5, kSubmit = 16,
+                   kReply = 19, kRegister = 32, kCopy = 33, kHalt = 34, kStarted = 35, kDone = 36,
+                   kHolding = 38, kAdopt = 39, kEnlist = 64, kPulse = 65, kVoteAsk = 66, kVote = 67,
+                   kHandOver = 68, kCollect = 69, kAdd = 70, kRemove = 71, kMark = 72, kClientGone = 73;
 constexpr uint32_t kRequests = 3, kPayloadSize = 7;
 const std::string kUnknownField = number(99, 1);
 
@@ -103,7 +105,7 @@ TEST(BadFrame, NoMessageIsAnUnknownMessage) {
 
 TEST(BadFrame, AnUnknownFieldIsNamedWhereverItIs) {
   const std::string epoch = nested(2, kUnknownField), load = nested(4, kUnknownField);
-  const std::vector<std::string> envelopes{
+  std::vector<std::string> envelopes{
       nested(kDummy, kUnknownField),
       nested(kHello, kUnknownField),
       nested(kWelcome, nested(3, kUnknownField)),
@@ -119,7 +121,23 @@ TEST(BadFrame, AnUnknownFieldIsNamedWhereverItIs) {
       nested(kDone, kUnknownField),
       nested(kDone, epoch),
       nested(kDone, nested(9, kUnknownField)),
+      nested(kHolding, nested(1, kUnknownField)),
+      nested(kAdopt, nested(2, kUnknownField)),
+      nested(kPulse, nested(5, kUnknownField)),
+      nested(kPulse, nested(5, nested(1, kUnknownField))),
+      nested(kPulse, nested(8, kUnknownField)),
+      nested(kPulse, nested(8, nested(1, kUnknownField))),
+      nested(kVoteAsk, nested(4, kUnknownField)),
+      nested(kVoteAsk, nested(5, kUnknownField)),
+      nested(kVote, nested(4, kUnknownField)),
+      nested(kAdd, nested(7, kUnknownField)),
   };
+  for (const uint32_t kind : {kAnnounce, kHolding, kAdopt, kEnlist, kPulse, kVoteAsk, kVote, kHandOver,
+                              kCollect, kAdd, kRemove, kMark, kClientGone})
+    envelopes.push_back(nested(kind, kUnknownField));
+  for (const uint32_t kind :
+       {kAnnounce, kAdopt, kPulse, kVoteAsk, kVote, kHandOver, kCollect, kAdd, kRemove, kMark, kClientGone})
+    envelopes.push_back(nested(kind, nested(1, kUnknownField)));
 
   for (const std::string& envelope : envelopes)
     expect_bad(frame(envelope), CloseReason::kUnknownField, "a field");
@@ -138,6 +156,10 @@ TEST(BadFrame, UnknownEnumerationValues) {
   expect_bad(frame(nested(kReply, number(2, 5))), CloseReason::kMalformed, "status");
   expect_bad(frame(nested(kReply, number(3, 9))), CloseReason::kMalformed, "reason");
   expect_bad(frame(nested(kDone, number(4, 5))), CloseReason::kMalformed, "fate");
+  expect_bad(frame(nested(kEnlist, number(2, 3))), CloseReason::kMalformed, "kind of broker");
+  expect_bad(frame(nested(kAdd, number(10, 4))), CloseReason::kMalformed, "disposal");
+  expect_bad(frame(nested(kRemove, number(5, 5))), CloseReason::kMalformed, "status");
+  expect_bad(frame(nested(kRemove, number(6, 9))), CloseReason::kMalformed, "reason");
 }
 
 TEST(BadFrame, AnUnknownReasonOfAGoodbyeIsStillAGoodbye) {
@@ -156,6 +178,14 @@ TEST(BadFrame, BudgetsBeyondAYearAreCutToOne) {
   ASSERT_EQ(received.messages.size(), 1u);
   EXPECT_EQ(std::get<Copy>(received.messages[0]).deadline_us, kMaxBudgetUs);
   EXPECT_EQ(std::get<Copy>(received.messages[0]).wait_us, kMaxBudgetUs);
+
+  const Received stream =
+      receive(decoder, frame(nested(kAdd, number(8, ~0ull) + number(9, ~0ull) + number(12, ~0ull))));
+
+  ASSERT_EQ(stream.messages.size(), 1u);
+  EXPECT_EQ(std::get<Add>(stream.messages[0]).deadline_us, kMaxBudgetUs);
+  EXPECT_EQ(std::get<Add>(stream.messages[0]).wait_limit_us, kMaxBudgetUs);
+  EXPECT_EQ(std::get<Add>(stream.messages[0]).waited_us, kMaxBudgetUs);
 }
 
 TEST(BadFrame, CountsOverTheirLimitsAreOversize) {
@@ -171,6 +201,50 @@ TEST(BadFrame, CountsOverTheirLimitsAreOversize) {
   expect_bad(frame(nested(kRegister, nested(1, "") + number(2, 1))), CloseReason::kOversize, "empty");
 }
 
+TEST(BadFrame, HeldCopiesOverTheirLimitAreOversize) {
+  std::string held, adopted, dropped;
+  for (uint32_t i = 0; i < kMaxHeld; ++i) {
+    held += nested(1, "");
+    adopted += nested(2, "");
+    dropped += std::string(8, 'd');
+  }
+
+  EXPECT_EQ(verdict_on(frame(nested(kHolding, held))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kHolding, held + nested(1, ""))), CloseReason::kOversize, "too many held");
+  EXPECT_EQ(verdict_on(frame(nested(kAdopt, adopted))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kAdopt, adopted + nested(2, ""))), CloseReason::kOversize, "too many held");
+  EXPECT_EQ(verdict_on(frame(nested(kAdopt, nested(3, dropped)))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kAdopt, nested(3, dropped) + nested(3, std::string(8, 'd')))),
+             CloseReason::kOversize, "too many ids");
+  expect_bad(frame(nested(kAdopt, nested(2, "") + nested(3, dropped))), CloseReason::kOversize,
+             "too many held");
+}
+
+TEST(BadFrame, ListsBetweenBrokersOverTheirLimitsAreOversize) {
+  const std::string succession(kMaxGroup, '\1'), requests(kMaxBatch, '\1');
+
+  EXPECT_EQ(verdict_on(frame(nested(kPulse, nested(9, succession)))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kPulse, nested(9, succession + '\1'))), CloseReason::kOversize, "too many ids");
+  EXPECT_EQ(verdict_on(frame(nested(kClientGone, nested(6, requests)))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kClientGone, nested(6, requests + '\1'))), CloseReason::kOversize, "too many ids");
+}
+
+TEST(BadFrame, AnAddHasLevelsThatAdmissionLetsIn) {
+  const auto level = [](const std::string& service, uint64_t copies) {
+    return nested(7, nested(1, service) + number(2, copies));
+  };
+  std::string levels;
+  for (uint32_t i = 0; i < kMaxLevels; ++i) levels += level(std::string(kMaxNameBytes, 's'), kMaxCopies);
+
+  EXPECT_EQ(verdict_on(frame(nested(kAdd, levels))).last, Decoded::kNeedMore);
+  expect_bad(frame(nested(kAdd, levels + level("s", 1))), CloseReason::kOversize, "too many levels");
+  expect_bad(frame(nested(kAdd, level(std::string(kMaxNameBytes + 1, 's'), 1))), CloseReason::kOversize,
+             "a name");
+  expect_bad(frame(nested(kAdd, level("s", kMaxCopies + 1))), CloseReason::kOversize, "too many copies");
+  expect_bad(frame(nested(kAdd, level("s", 0))), CloseReason::kMalformed, "no copy");
+  expect_bad(frame(nested(kAdd, level("", 1))), CloseReason::kMalformed, "no service");
+}
+
 TEST(BadFrame, SequenceNumbersBeyondAnyCountAreMalformed) {
   const uint64_t huge = ~0ull;
 
@@ -180,6 +254,12 @@ TEST(BadFrame, SequenceNumbersBeyondAnyCountAreMalformed) {
              "sequence");
   expect_bad(frame(nested(17, number(1, huge))), CloseReason::kMalformed, "sequence number");
   expect_bad(frame(nested(18, number(1, huge))), CloseReason::kMalformed, "sequence number");
+  const uint64_t next = kMaxSeq + 1;
+  for (const std::string& envelope :
+       {nested(kHolding, nested(1, number(3, next))), nested(kAdd, number(4, next)),
+        nested(kAdd, number(14, next)), nested(kRemove, number(4, next)), nested(kRemove, number(8, next)),
+        nested(kMark, number(5, next)), nested(kClientGone, nested(6, varint(1) + varint(next)))})
+    expect_bad(frame(envelope), CloseReason::kMalformed, "sequence number");
 }
 
 TEST(BadFrame, ManyLevelsBecomeOneTooMany) {
@@ -205,12 +285,17 @@ TEST(BadFrame, TextsOverTheirLimitsAreOversize) {
   expect_bad(frame(nested(kWelcome, nested(2, name))), CloseReason::kOversize, "a name");
   expect_bad(frame(nested(kGoodbye, nested(2, text))), CloseReason::kOversize, "a text");
   expect_bad(frame(nested(kDone, nested(5, text))), CloseReason::kOversize, "a text");
+  expect_bad(frame(nested(kEnlist, nested(5, name))), CloseReason::kOversize, "a name");
+  expect_bad(frame(nested(kEnlist, nested(6, name))), CloseReason::kOversize, "a name");
+  expect_bad(frame(nested(kMark, nested(6, name))), CloseReason::kOversize, "a name");
 }
 
 // ---- payloads
 
 TEST(BadFrame, APayloadBehindAKindThatHasNoneIsMalformed) {
-  for (const uint32_t kind : {kHello, kWelcome, kGoodbye, kDummy, kHalt, kStarted})
+  for (const uint32_t kind :
+       {kHello, kWelcome, kGoodbye, kDummy, kHalt, kStarted, kAnnounce, kHolding, kAdopt, kEnlist, kPulse,
+        kVoteAsk, kVote, kHandOver, kCollect, kMark, kClientGone})
     expect_bad(frame(nested(kind, ""), "x"), CloseReason::kMalformed, "a payload behind");
 }
 

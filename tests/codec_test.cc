@@ -6,6 +6,7 @@
 
 #include "tests/frames.h"
 #include "tests/random_message.h"
+#include "wire/stream.h"
 
 namespace redoubt::testing {
 namespace {
@@ -139,8 +140,13 @@ TEST(Codec, PayloadsOfEverySizeArriveWhole) {
     const Payload payload = random.payload(size);
     Submit submit = random.batch(1);
     submit.requests[0].payload = payload;
-    std::vector<Message> messages{std::move(submit), with_payload<Copy>(payload), with_payload<Done>(payload),
-                                  with_payload<Reply>(payload), with_payload<StatusReply>(payload)};
+    std::vector<Message> messages{std::move(submit),
+                                  with_payload<Copy>(payload),
+                                  with_payload<Done>(payload),
+                                  with_payload<Reply>(payload),
+                                  with_payload<StatusReply>(payload),
+                                  with_payload<Add>(payload),
+                                  with_payload<Remove>(payload)};
     const std::string frames = frames_of(messages);
     for (const size_t read : {size_t{1'000}, size_t{65'536}, frames.size()}) {
       Decoder decoder = open_decoder();
@@ -208,6 +214,15 @@ TEST(Codec, BatchesKeepTheirRequestsApart) {
     EXPECT_TRUE(receive(whole, frame).messages == std::vector{message}) << requests;
     EXPECT_TRUE(receive(split, frame, [&] { return sizes.below(50'000); }).messages == std::vector{message});
   }
+}
+
+TEST(Codec, ABatchOfNothingSaysThatNothingIsOpen) {
+  const Message message = Submit{.low_water = 7, .sent_us = 1, .requests = {}, .all_open = true};
+  Decoder decoder = open_decoder();
+
+  const Received received = receive(decoder, frame_of(message));
+
+  EXPECT_TRUE(received.messages == std::vector{message}) << decoder.bad_text();
 }
 
 TEST(Codec, SmallSharesOfABatchDoNotKeepItsMemory) {
@@ -283,6 +298,46 @@ TEST(Codec, ADecoderUsesTheMemoryOfTheLastMessage) {
   ASSERT_EQ(decoder.next(out), Decoded::kMessage);
 
   EXPECT_EQ(std::get<Reply>(out).text.data(), memory);
+}
+
+TEST(Codec, AnAddUsesTheMemoryOfTheLastOneAndKeepsNothingElseOfIt) {
+  RandomMessages random(9);
+  Add long_one = std::get<Add>(random.of_kind(Message(Add{}).index()));
+  long_one.levels.assign(kMaxLevels, {std::string(100, 's'), 2});
+  long_one.payload = random.payload(10);
+  Add short_one;
+  short_one.levels = {{std::string(50, 't'), 1}};
+  const std::string frames = frames_of({long_one, short_one});
+  Decoder decoder = open_decoder();
+  Message out;
+  decoder.feed(frames);
+  ASSERT_EQ(decoder.next(out), Decoded::kMessage);
+  const char* memory = std::get<Add>(out).levels[0].service.data();
+
+  ASSERT_EQ(decoder.next(out), Decoded::kMessage);
+
+  EXPECT_TRUE(out == Message(short_one));
+  EXPECT_EQ(std::get<Add>(out).levels[0].service.data(), memory);
+}
+
+TEST(Stream, BothEndsCountTheSame) {
+  Add add;
+  add.payload = Payload(std::string(1000, 'x'));
+  Remove remove;
+  remove.payload = Payload("gone");
+  Mark mark;
+  mark.name = "client";
+  ClientGone gone;
+  gone.requests = {1, 2, 3};
+  Decoder decoder = open_decoder();
+
+  const Received received = receive(decoder, frames_of({add, remove, mark, gone}));
+
+  ASSERT_EQ(received.messages.size(), 4u);
+  EXPECT_EQ(stream_bytes(std::get<Add>(received.messages[0])), 64u + 1000u);
+  EXPECT_EQ(stream_bytes(std::get<Remove>(received.messages[1])), 64u + 4u);
+  EXPECT_EQ(stream_bytes(std::get<Mark>(received.messages[2])), 64u + 6u);
+  EXPECT_EQ(stream_bytes(std::get<ClientGone>(received.messages[3])), 64u + 3u * 8u);
 }
 
 }  // namespace

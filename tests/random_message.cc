@@ -36,9 +36,9 @@ std::string RandomMessages::text(size_t most) {
   return bytes;
 }
 
-std::vector<uint64_t> RandomMessages::ids() {
-  std::vector<uint64_t> ids(coin() ? random_.below(10) : number(kMaxBatch));
-  for (uint64_t& id : ids) id = number();
+std::vector<uint64_t> RandomMessages::ids(size_t most_ids, uint64_t most) {
+  std::vector<uint64_t> ids(coin() ? random_.below(std::min<size_t>(most_ids, 9) + 1) : number(most_ids));
+  for (uint64_t& id : ids) id = number(most);
   return ids;
 }
 
@@ -71,10 +71,17 @@ void RandomMessages::fill(Welcome& to) {
   to.heartbeat_us = budget();
   to.dead_after_us = budget();
   to.sent_us = time();
+  to.rules = coin();
+}
+
+void RandomMessages::fill(Announce& to) {
+  to.epoch = epoch();
+  to.rules = coin();
+  to.sent_us = time();
 }
 
 void RandomMessages::fill(Goodbye& to) {
-  to.reason = one_of(CloseReason::kStopping);
+  to.reason = one_of(CloseReason::kGroup);
   to.text = text(kMaxTextBytes);
 }
 
@@ -104,6 +111,7 @@ Submit RandomMessages::batch(size_t requests) {
   submit.sent_us = time();
   submit.requests.resize(requests);
   for (Request& request : submit.requests) fill(request);
+  submit.all_open = coin();
   return submit;
 }
 
@@ -171,6 +179,121 @@ void RandomMessages::fill(Done& to) {
   to.started_expired = coin();
   to.load = load();
   to.payload = payload();
+}
+
+void RandomMessages::fill(Holding& to) {
+  to.held.resize(coin() ? random_.below(10) : number(kMaxHeld));
+  for (Held& held : to.held)
+    held = {number(), {number(), number(wire::kMaxSeq)}, small(), small(), small(), coin()};
+  to.more = coin();
+}
+
+void RandomMessages::fill(Adopt& to) {
+  to.epoch = epoch();
+  to.adopted.resize(coin() ? random_.below(10) : number(kMaxHeld));
+  for (Adopted& adopted : to.adopted) adopted = {number(), number()};
+  to.dropped = ids(kMaxHeld - to.adopted.size());
+}
+
+void RandomMessages::fill(Enlist& to) {
+  to.broker = small();
+  to.kind = one_of(Kind::kLearner);
+  to.group = number();
+  to.incarnation = number();
+  to.name = text(kMaxNameBytes);
+  to.address = text(kMaxNameBytes);
+}
+
+void RandomMessages::fill(Pulse& to) {
+  to.known = epoch();
+  to.rules = coin();
+  to.blank = coin();
+  to.answer = coin();
+  to.position = position();
+  to.hash = number();
+  to.received = number();
+  to.set = set();
+  to.succession = ids(kMaxGroup);
+  to.sent_us = time();
+  to.echo_us = time();
+}
+
+void RandomMessages::fill(VoteAsk& to) {
+  to.epoch = epoch();
+  to.trial = coin();
+  to.stale = coin();
+  to.set = set();
+  to.position = position();
+}
+
+void RandomMessages::fill(Vote& to) {
+  to.epoch = epoch();
+  to.trial = coin();
+  to.granted = coin();
+  to.known = epoch();
+}
+
+void RandomMessages::fill(HandOver& to) {
+  to.epoch = epoch();
+  to.seq = number();
+  to.successor = small();
+}
+
+void RandomMessages::fill(Collect& to) {
+  to.epoch = epoch();
+  to.end = coin();
+  to.seq = number();
+  to.count = number();
+  to.hash = number();
+}
+
+void RandomMessages::fill(Add& to) {
+  to.epoch = epoch();
+  to.seq = number();
+  to.request = {number(), number(wire::kMaxSeq)};
+  to.progress = coin();
+  to.same_payload = coin();
+  to.levels.resize(coin() ? 1 : random_.below(kMaxLevels + 1));
+  for (Level& level : to.levels)
+    level = {"s" + text(kMaxNameBytes - 1), 1 + static_cast<uint32_t>(number(kMaxCopies - 1))};
+  to.deadline_us = budget();
+  to.wait_limit_us = budget();
+  to.disposal = one_of(Disposal::kOnStart);
+  to.level = small();
+  to.waited_us = budget();
+  to.attempts = small();
+  to.low_water = number(wire::kMaxSeq);
+  to.sent_us = time();
+  to.payload = payload();
+}
+
+void RandomMessages::fill(Remove& to) {
+  to.epoch = epoch();
+  to.seq = number();
+  to.request = {number(), number(wire::kMaxSeq)};
+  to.status = one_of(Status::kCancelled);
+  to.reason = one_of(Refusal::kResultGone);
+  to.body_dropped = coin();
+  to.low_water = number(wire::kMaxSeq);
+  to.payload = payload();
+}
+
+void RandomMessages::fill(Mark& to) {
+  to.epoch = epoch();
+  to.seq = number();
+  to.client = number();
+  to.generation = number();
+  to.low_water = number(wire::kMaxSeq);
+  to.name = text(kMaxNameBytes);
+}
+
+void RandomMessages::fill(ClientGone& to) {
+  to.epoch = epoch();
+  to.seq = number();
+  to.client = number();
+  to.generation = number();
+  to.all = coin();
+  to.requests = ids(kMaxBatch, wire::kMaxSeq);
 }
 
 void RandomMessages::fill(StatusReply& to) { to.payload = payload(); }

@@ -29,6 +29,7 @@ class RandomMessages {
  private:
   void fill(wire::Hello& to);
   void fill(wire::Welcome& to);
+  void fill(wire::Announce& to);
   void fill(wire::Goodbye& to);
   void fill(wire::Dummy& to);
   void fill(wire::Submit& to);
@@ -43,6 +44,18 @@ class RandomMessages {
   void fill(wire::Leaving&) {}
   void fill(wire::StatusQuery&) {}
   void fill(wire::StatusReply& to);
+  void fill(wire::Holding& to);
+  void fill(wire::Adopt& to);
+  void fill(wire::Enlist& to);
+  void fill(wire::Pulse& to);
+  void fill(wire::VoteAsk& to);
+  void fill(wire::Vote& to);
+  void fill(wire::HandOver& to);
+  void fill(wire::Collect& to);
+  void fill(wire::Add& to);
+  void fill(wire::Remove& to);
+  void fill(wire::Mark& to);
+  void fill(wire::ClientGone& to);
   void fill(wire::Request& to);
 
   bool coin() { return random_.chance(0.5); }
@@ -52,8 +65,10 @@ class RandomMessages {
   int64_t time() { return static_cast<int64_t>(number()); }
   uint64_t budget() { return number(wire::kMaxBudgetUs); }
   std::string text(size_t most);
-  std::vector<uint64_t> ids();
+  std::vector<uint64_t> ids(size_t most_ids = wire::kMaxBatch, uint64_t most = ~uint64_t{0});
   wire::Epoch epoch() { return {number(), small()}; }
+  wire::SyncSet set() { return {epoch(), number(), number()}; }
+  wire::Position position() { return {epoch(), number()}; }
   wire::Load load() { return {small(), small()}; }
   Payload payload() { return payload(number(payload_limit_)); }
   template <class Enum>

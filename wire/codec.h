@@ -18,6 +18,7 @@ inline constexpr size_t kFrameHead = 8;
 // themselves.
 void encode(const Hello& message, Outbox& out);
 void encode(const Welcome& message, Outbox& out);
+void encode(const Announce& message, Outbox& out);
 void encode(const Goodbye& message, Outbox& out);
 void encode(const Dummy& message, Outbox& out);
 void encode(const Submit& message, Outbox& out);
@@ -30,8 +31,20 @@ void encode(const Halt& message, Outbox& out);
 void encode(const Started& message, Outbox& out);
 void encode(const Done& message, Outbox& out);
 void encode(const Leaving& message, Outbox& out);
+void encode(const Holding& message, Outbox& out);
+void encode(const Adopt& message, Outbox& out);
 void encode(const StatusQuery& message, Outbox& out);
 void encode(const StatusReply& message, Outbox& out);
+void encode(const Enlist& message, Outbox& out);
+void encode(const Pulse& message, Outbox& out);
+void encode(const VoteAsk& message, Outbox& out);
+void encode(const Vote& message, Outbox& out);
+void encode(const HandOver& message, Outbox& out);
+void encode(const Collect& message, Outbox& out);
+void encode(const Add& message, Outbox& out);
+void encode(const Remove& message, Outbox& out);
+void encode(const Mark& message, Outbox& out);
+void encode(const ClientGone& message, Outbox& out);
 void encode(const Message& message, Outbox& out);
 
 enum class Decoded : uint8_t {

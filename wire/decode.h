@@ -26,6 +26,9 @@ inline constexpr Fault kUnknown{CloseReason::kUnknownField, "a field this versio
 inline constexpr Fault kBroken{CloseReason::kMalformed, "an envelope that is no protobuf"};
 inline constexpr Fault kLongName{CloseReason::kOversize, "a name over the limit"};
 inline constexpr Fault kHugeSeq{CloseReason::kMalformed, "a sequence number beyond any count"};
+inline constexpr Fault kUnknownDisposal{CloseReason::kMalformed, "an unknown disposal"};
+inline constexpr Fault kUnknownStatus{CloseReason::kMalformed, "an unknown status"};
+inline constexpr Fault kUnknownReason{CloseReason::kMalformed, "an unknown reason"};
 inline constexpr Fault kLongText{CloseReason::kOversize, "a text over the limit"};
 
 // What the fields of a message left wrong: bytes that make no sense, or nothing.
@@ -49,17 +52,19 @@ T& next_item(std::vector<T>& items, size_t& used, size_t most) {
   return items[used++];
 }
 
-// A list of ids in one field.
-Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to);
+// A list of ids in one field, added to those that are there; more than `most` altogether are a fault.
+Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to, size_t most = kMaxBatch);
 
 // decode_link.cc
 Fault get(Reader from, Epoch& to);
 Fault get(Reader from, Hello& to);
 Fault get(Reader from, Welcome& to);
+Fault get(Reader from, Announce& to);
 Fault get(Reader from, Goodbye& to);
 Fault get(Reader from, Dummy& to);
 
 // decode_client.cc. `shares`: each request's part of the payload.
+Fault get(Reader from, Level& to);
 Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares);
 Fault get(Reader from, Cancel& to);
 Fault get(Reader from, Acknowledge& to);
@@ -71,5 +76,21 @@ Fault get(Reader from, Copy& to);
 Fault get(Reader from, Halt& to);
 Fault get(Reader from, Started& to);
 Fault get(Reader from, Done& to);
+Fault get(Reader from, Holding& to);
+Fault get(Reader from, Adopt& to);
+
+// decode_broker.cc
+Fault get(Reader from, Enlist& to);
+Fault get(Reader from, Pulse& to);
+Fault get(Reader from, VoteAsk& to);
+Fault get(Reader from, Vote& to);
+Fault get(Reader from, HandOver& to);
+
+// decode_stream.cc
+Fault get(Reader from, Collect& to);
+Fault get(Reader from, Add& to);
+Fault get(Reader from, Remove& to);
+Fault get(Reader from, Mark& to);
+Fault get(Reader from, ClientGone& to);
 
 }  // namespace redoubt::wire

@@ -3,8 +3,6 @@
 
 namespace redoubt::wire {
 
-namespace {
-
 Fault get(Reader from, Level& to) {
   to.service.clear();
   to.copies = 0;
@@ -22,6 +20,8 @@ Fault get(Reader from, Level& to) {
   }
   return end_of(from);
 }
+
+namespace {
 
 Fault get(Reader from, Request& to, uint32_t& payload_size) {
   to.seq = to.deadline_us = to.wait_limit_us = 0;
@@ -46,8 +46,7 @@ Fault get(Reader from, Request& to, uint32_t& payload_size) {
         to.wait_limit_us = budget_us(from.number());
         break;
       case varint_tag(5):
-        if (!to_enum(from.number(), Disposal::kOnStart, to.disposal))
-          return {CloseReason::kMalformed, "an unknown disposal"};
+        if (!to_enum(from.number(), Disposal::kOnStart, to.disposal)) return kUnknownDisposal;
         break;
       case varint_tag(6):
         to.resend = from.flag();
@@ -98,6 +97,7 @@ Fault get(Reader from, LevelReport& to) {
 Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares) {
   to.low_water = 0;
   to.sent_us = 0;
+  to.all_open = false;
   shares.clear();
   size_t requests = 0;
   while (const uint32_t tag = from.next()) {
@@ -114,19 +114,23 @@ Fault get(Reader from, Submit& to, std::vector<uint32_t>& shares) {
                 get(Reader(from.bytes()), next_item(to.requests, requests, kMaxBatch), shares.emplace_back()))
           return fault;
         break;
+      case varint_tag(4):
+        to.all_open = from.flag();
+        break;
       default:
         return kUnknown;
     }
   }
-  if (requests == 0) return {CloseReason::kMalformed, "a batch of no request"};
+  // A client that has nothing open says so to a new manager.
+  if (requests == 0 && !to.all_open) return {CloseReason::kMalformed, "a batch of no request"};
   to.requests.resize(requests);
   if (to.low_water > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 
-Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to) {
+Fault get_ids(Reader from, bool fixed, std::vector<uint64_t>& to, size_t most) {
   while (from.ok() && !from.at_end()) {
-    if (to.size() == kMaxBatch) return {CloseReason::kOversize, "too many ids in one message"};
+    if (to.size() == most) return {CloseReason::kOversize, "too many ids in one message"};
     to.push_back(fixed ? from.fixed64() : from.number());
   }
   return end_of(from);
@@ -180,12 +184,10 @@ Fault get(Reader from, Reply& to) {
         to.seq = from.number();
         break;
       case varint_tag(2):
-        if (!to_enum(from.number(), Status::kCancelled, to.status))
-          return {CloseReason::kMalformed, "an unknown status"};
+        if (!to_enum(from.number(), Status::kCancelled, to.status)) return kUnknownStatus;
         break;
       case varint_tag(3):
-        if (!to_enum(from.number(), Refusal::kResultGone, to.reason))
-          return {CloseReason::kMalformed, "an unknown reason"};
+        if (!to_enum(from.number(), Refusal::kResultGone, to.reason)) return kUnknownReason;
         break;
       case bytes_tag(4):
         to.text = from.bytes();

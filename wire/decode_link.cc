@@ -82,11 +82,34 @@ Fault get(Reader from, Welcome& to) {
       case varint_tag(7):
         to.sent_us = from.signed_number();
         break;
+      case varint_tag(8):
+        to.rules = from.flag();
+        break;
       default:
         return kUnknown;
     }
   }
   if (to.name.size() > kMaxNameBytes) return kLongName;
+  return end_of(from);
+}
+
+Fault get(Reader from, Announce& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case varint_tag(2):
+        to.rules = from.flag();
+        break;
+      case varint_tag(3):
+        to.sent_us = from.signed_number();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
   return end_of(from);
 }
 
@@ -96,7 +119,7 @@ Fault get(Reader from, Goodbye& to) {
     switch (tag) {
       // A reason of a newer version is still a goodbye.
       case varint_tag(1):
-        if (!to_enum(from.number(), CloseReason::kStopping, to.reason)) to.reason = CloseReason::kNone;
+        if (!to_enum(from.number(), CloseReason::kGroup, to.reason)) to.reason = CloseReason::kNone;
         break;
       case bytes_tag(2):
         to.text = from.bytes();

@@ -22,6 +22,56 @@ Fault get(Reader from, Load& to) {
   return end_of(from);
 }
 
+constexpr Fault kManyHeld{CloseReason::kOversize, "too many held copies in one message"};
+
+Fault get(Reader from, Held& to) {
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case fixed_tag(1):
+        to.handle = from.fixed64();
+        break;
+      case fixed_tag(2):
+        to.request.client = from.fixed64();
+        break;
+      case varint_tag(3):
+        to.request.seq = from.number();
+        break;
+      case varint_tag(4):
+        to.level = from.number32();
+        break;
+      case varint_tag(5):
+        to.service = from.number32();
+        break;
+      case varint_tag(6):
+        to.attempt = from.number32();
+        break;
+      case varint_tag(7):
+        to.running = from.flag();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.request.seq > kMaxSeq) return kHugeSeq;
+  return end_of(from);
+}
+
+Fault get(Reader from, Adopted& to) {
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case fixed_tag(1):
+        to.handle = from.fixed64();
+        break;
+      case fixed_tag(2):
+        to.copy = from.fixed64();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
 }  // namespace
 
 Fault get(Reader from, Register& to) {
@@ -178,6 +228,47 @@ Fault get(Reader from, Done& to) {
     }
   }
   if (to.text.size() > kMaxTextBytes) return kLongText;
+  return end_of(from);
+}
+
+Fault get(Reader from, Holding& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        if (to.held.size() == kMaxHeld) return kManyHeld;
+        if (const Fault fault = get(Reader(from.bytes()), to.held.emplace_back())) return fault;
+        break;
+      case varint_tag(2):
+        to.more = from.flag();
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  return end_of(from);
+}
+
+// It answers a Holding, so both lists together have as many copies as one may have.
+Fault get(Reader from, Adopt& to) {
+  to = {};
+  while (const uint32_t tag = from.next()) {
+    switch (tag) {
+      case bytes_tag(1):
+        if (const Fault fault = get(Reader(from.bytes()), to.epoch)) return fault;
+        break;
+      case bytes_tag(2):
+        if (to.adopted.size() == kMaxHeld) return kManyHeld;
+        if (const Fault fault = get(Reader(from.bytes()), to.adopted.emplace_back())) return fault;
+        break;
+      case bytes_tag(3):
+        if (const Fault fault = get_ids(Reader(from.bytes()), true, to.dropped, kMaxHeld)) return fault;
+        break;
+      default:
+        return kUnknown;
+    }
+  }
+  if (to.adopted.size() + to.dropped.size() > kMaxHeld) return kManyHeld;
   return end_of(from);
 }
 

@@ -17,6 +17,36 @@ T& reuse(Message& message) {
 
 Fault get_empty(Reader from) { return from.next() ? kUnknown : end_of(from); }
 
+// What brokers say to each other.
+Fault get_of_broker(uint32_t kind, const Reader& body, Message& out, bool& carries) {
+  switch (kind) {
+    case bytes_tag(64):
+      return get(body, reuse<Enlist>(out));
+    case bytes_tag(65):
+      return get(body, reuse<Pulse>(out));
+    case bytes_tag(66):
+      return get(body, reuse<VoteAsk>(out));
+    case bytes_tag(67):
+      return get(body, reuse<Vote>(out));
+    case bytes_tag(68):
+      return get(body, reuse<HandOver>(out));
+    case bytes_tag(69):
+      return get(body, reuse<Collect>(out));
+    case bytes_tag(70):
+      carries = true;
+      return get(body, reuse<Add>(out));
+    case bytes_tag(71):
+      carries = true;
+      return get(body, reuse<Remove>(out));
+    case bytes_tag(72):
+      return get(body, reuse<Mark>(out));
+    case bytes_tag(73):
+      return get(body, reuse<ClientGone>(out));
+    default:
+      return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
+  }
+}
+
 // One message of the envelope. `carries` tells whether a payload may follow it.
 Fault get(std::string_view envelope, Message& out, std::vector<uint32_t>& shares, bool& carries) {
   Reader from(envelope);
@@ -37,6 +67,8 @@ Fault get(std::string_view envelope, Message& out, std::vector<uint32_t>& shares
       return get(body, reuse<Goodbye>(out));
     case bytes_tag(4):
       return get(body, reuse<Dummy>(out));
+    case bytes_tag(5):
+      return get(body, reuse<Announce>(out));
     case bytes_tag(16):
       carries = true;
       return get(body, reuse<Submit>(out), shares);
@@ -62,6 +94,10 @@ Fault get(std::string_view envelope, Message& out, std::vector<uint32_t>& shares
     case bytes_tag(37):
       reuse<Leaving>(out);
       return get_empty(body);
+    case bytes_tag(38):
+      return get(body, reuse<Holding>(out));
+    case bytes_tag(39):
+      return get(body, reuse<Adopt>(out));
     case bytes_tag(48):
       reuse<StatusQuery>(out);
       return get_empty(body);
@@ -70,7 +106,7 @@ Fault get(std::string_view envelope, Message& out, std::vector<uint32_t>& shares
       reuse<StatusReply>(out);
       return get_empty(body);
     default:
-      return {CloseReason::kUnknownMessage, "a kind of message this version does not know"};
+      return get_of_broker(kind, body, out, carries);
   }
 }
 
@@ -184,6 +220,10 @@ Decoded Decoder::finish(Message& out) {
     reply->payload = std::move(payload_);
   } else if (Done* done = std::get_if<Done>(&out)) {
     done->payload = std::move(payload_);
+  } else if (Add* add = std::get_if<Add>(&out)) {
+    add->payload = std::move(payload_);
+  } else if (Remove* remove = std::get_if<Remove>(&out)) {
+    remove->payload = std::move(payload_);
   } else if (StatusReply* status = std::get_if<StatusReply>(&out)) {
     status->payload = std::move(payload_);
   }

@@ -1,57 +1,9 @@
-// Messages -> bytes; see codec.h. Field numbers are those of proto/.
-#include <cstring>
-
-#include "core/check.h"
-#include "wire/codec.h"
-#include "wire/limits.h"
-#include "wire/protobuf.h"
+// Messages -> bytes: what clients, replicas and the manager say; see codec.h. Between brokers:
+// encode_broker.cc.
+#include "wire/encode.h"
 
 namespace redoubt::wire {
 namespace {
-
-// Field numbers of proto/frame.proto, Envelope.
-enum Kind : uint32_t {
-  kHello = 1,
-  kWelcome = 2,
-  kGoodbye = 3,
-  kDummy = 4,
-  kSubmit = 16,
-  kCancel = 17,
-  kAcknowledge = 18,
-  kReply = 19,
-  kRegister = 32,
-  kCopy = 33,
-  kHalt = 34,
-  kStarted = 35,
-  kDone = 36,
-  kLeaving = 37,
-  kStatusQuery = 48,
-  kStatusReply = 49,
-};
-
-// One frame's head and envelope: `body` writes the message's fields, which take at most `most` bytes.
-template <class Body>
-void write_envelope(Kind kind, size_t most, uint64_t payload_size, Outbox& out, Body body) {
-  CHECK(payload_size <= kMaxMaxPayload);
-  const size_t room = kFrameHead + 2 * kMaxField + most;
-  char* const frame = out.reserve(room);
-  Writer writer(frame + kFrameHead);
-  writer.message(kind, body);
-  const auto size = static_cast<size_t>(writer.at() - frame);
-  CHECK(size <= room && size - kFrameHead <= kMaxEnvelope);
-  const auto envelope_length = static_cast<uint32_t>(size - kFrameHead);
-  const auto payload_length = static_cast<uint32_t>(payload_size);
-  std::memcpy(frame, &envelope_length, 4);
-  std::memcpy(frame + 4, &payload_length, 4);
-  out.commit(size);
-}
-
-void put(uint32_t field, const Epoch& epoch, Writer& to) {
-  to.message(field, [&](Writer& in) {
-    in.number(1, epoch.number);
-    in.number(2, epoch.broker);
-  });
-}
 
 void put(uint32_t field, const Load& load, Writer& to) {
   to.message(field, [&](Writer& in) {
@@ -60,34 +12,15 @@ void put(uint32_t field, const Load& load, Writer& to) {
   });
 }
 
-size_t most_of(const Request& request) {
-  size_t most = 8 * kMaxField;
-  for (const Level& level : request.levels) most += 3 * kMaxField + level.service.size();
-  return most;
-}
-
 void put(uint32_t field, const Request& request, Writer& to) {
   to.message(field, [&](Writer& in) {
     in.number(1, request.seq);
-    for (const Level& level : request.levels) {
-      in.message(2, [&](Writer& one) {
-        one.bytes(1, level.service);
-        one.number(2, level.copies);
-      });
-    }
+    put(2, request.levels, in);
     in.number(3, request.deadline_us);
     in.number(4, request.wait_limit_us);
     in.number(5, static_cast<uint64_t>(request.disposal));
     in.flag(6, request.resend);
     in.number(7, request.payload.size());
-  });
-}
-
-template <class Ids>
-void put_packed(uint32_t field, const Ids& ids, bool fixed, Writer& to) {
-  if (ids.empty()) return;
-  to.message(field, [&](Writer& in) {
-    for (const uint64_t id : ids) fixed ? in.raw_fixed64(id) : in.raw(id);
   });
 }
 
@@ -108,7 +41,7 @@ void encode(const Hello& message, Outbox& out) {
 }
 
 void encode(const Welcome& message, Outbox& out) {
-  write_envelope(kWelcome, 9 * kMaxField + message.name.size(), 0, out, [&](Writer& to) {
+  write_envelope(kWelcome, 10 * kMaxField + message.name.size(), 0, out, [&](Writer& to) {
     to.number(1, message.version);
     to.bytes(2, message.name);
     put(3, message.epoch, to);
@@ -116,6 +49,15 @@ void encode(const Welcome& message, Outbox& out) {
     to.number(5, message.heartbeat_us);
     to.number(6, message.dead_after_us);
     to.signed_number(7, message.sent_us);
+    to.flag(8, message.rules);
+  });
+}
+
+void encode(const Announce& message, Outbox& out) {
+  write_envelope(kAnnounce, kMostOfEpoch + 2 * kMaxField, 0, out, [&](Writer& to) {
+    put(1, message.epoch, to);
+    to.flag(2, message.rules);
+    to.signed_number(3, message.sent_us);
   });
 }
 
@@ -136,16 +78,17 @@ void encode(const Dummy& message, Outbox& out) {
 
 void encode(const Submit& message, Outbox& out) {
   CHECK(message.requests.size() <= kMaxBatch);
-  size_t most = 2 * kMaxField;
+  size_t most = 3 * kMaxField;
   uint64_t payload_size = 0;
   for (const Request& request : message.requests) {
-    most += most_of(request);
+    most += 8 * kMaxField + most_of(request.levels);
     payload_size += request.payload.size();
   }
   write_envelope(kSubmit, most, payload_size, out, [&](Writer& to) {
     to.number(1, message.low_water);
     to.signed_number(2, message.sent_us);
     for (const Request& request : message.requests) put(3, request, to);
+    to.flag(4, message.all_open);
   });
   for (const Request& request : message.requests) out.append(request.payload);
 }
@@ -247,6 +190,39 @@ void encode(const Done& message, Outbox& out) {
 
 void encode(const Leaving&, Outbox& out) {
   write_envelope(kLeaving, 0, 0, out, [](Writer&) {});
+}
+
+void encode(const Holding& message, Outbox& out) {
+  CHECK(message.held.size() <= kMaxHeld);
+  write_envelope(kHolding, (1 + 8 * message.held.size()) * kMaxField, 0, out, [&](Writer& to) {
+    for (const Held& held : message.held) {
+      to.message(1, [&](Writer& one) {
+        one.fixed64(1, held.handle);
+        one.fixed64(2, held.request.client);
+        one.number(3, held.request.seq);
+        one.number(4, held.level);
+        one.number(5, held.service);
+        one.number(6, held.attempt);
+        one.flag(7, held.running);
+      });
+    }
+    to.flag(2, message.more);
+  });
+}
+
+void encode(const Adopt& message, Outbox& out) {
+  CHECK(message.adopted.size() + message.dropped.size() <= kMaxHeld);
+  const size_t fields = 1 + 3 * message.adopted.size() + message.dropped.size();
+  write_envelope(kAdopt, kMostOfEpoch + fields * kMaxField, 0, out, [&](Writer& to) {
+    put(1, message.epoch, to);
+    for (const Adopted& adopted : message.adopted) {
+      to.message(2, [&](Writer& one) {
+        one.fixed64(1, adopted.handle);
+        one.fixed64(2, adopted.copy);
+      });
+    }
+    put_packed(3, message.dropped, true, to);
+  });
 }
 
 void encode(const StatusQuery&, Outbox& out) {

@@ -19,7 +19,7 @@ inline std::optional<Goodbye> judge(const Hello& hello, const std::string& clust
                                               std::to_string(kVersionMax)};
   if (hello.cluster != cluster)
     return Goodbye{CloseReason::kCluster, "this is cluster '" + cluster + "', not '" + hello.cluster + "'"};
-  if (hello.role != Role::kClient && hello.role != Role::kReplica)
+  if (hello.role != Role::kClient && hello.role != Role::kReplica && hello.role != Role::kBroker)
     return Goodbye{CloseReason::kRole,
                    std::string("a ") + name_of(hello.role) + " has no business on this port"};
   if (hello.name.empty() || hello.incarnation == 0)

@@ -21,16 +21,19 @@ constexpr std::array kRefusals{"none",         "queue_full", "rate",     "no_rep
                                "client_limit", "invalid",    "stopping", "result_gone"};
 constexpr std::array kDisposals{"none", "expire", "on-completion", "on-start"};
 constexpr std::array kFates{"ok", "failed", "expired", "halted_queued", "halted_running"};
-constexpr std::array kCloseReasons{"none",      "version",         "cluster",        "role",
-                                   "duplicate", "unknown_message", "unknown_field",  "malformed",
-                                   "oversize",  "out_of_order",    "handshake_time", "too_many_clients",
-                                   "slow",      "silent",          "replaced",       "stopping"};
-constexpr std::array kMessages{"nothing", "hello",       "welcome", "goodbye",      "dummy",       "submit",
-                               "cancel",  "acknowledge", "reply",   "register",     "copy",        "halt",
-                               "started", "done",        "leaving", "status_query", "status_reply"};
+constexpr std::array kCloseReasons{
+    "none",          "version",   "cluster",  "role",         "duplicate",      "unknown_message",
+    "unknown_field", "malformed", "oversize", "out_of_order", "handshake_time", "too_many_clients",
+    "slow",          "silent",    "replaced", "stopping",     "group"};
+constexpr std::array kKinds{"voter", "witness", "learner"};
+constexpr std::array kMessages{
+    "nothing",      "hello",    "welcome", "goodbye", "dummy",   "submit",     "cancel",   "acknowledge",
+    "reply",        "register", "copy",    "halt",    "started", "done",       "leaving",  "status_query",
+    "status_reply", "announce", "holding", "adopt",   "enlist",  "pulse",      "vote_ask", "vote",
+    "hand_over",    "collect",  "add",     "remove",  "mark",    "client_gone"};
 static_assert(kMessages.size() == std::variant_size_v<Message>);
 static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kResultGone) + 1);
-static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kStopping) + 1);
+static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kGroup) + 1);
 static_assert(kFates.size() == static_cast<size_t>(Fate::kHaltedRunning) + 1);
 
 }  // namespace
@@ -41,6 +44,7 @@ const char* name_of(Refusal reason) { return pick(kRefusals, reason); }
 const char* name_of(Disposal disposal) { return pick(kDisposals, disposal); }
 const char* name_of(Fate fate) { return pick(kFates, fate); }
 const char* name_of(CloseReason reason) { return pick(kCloseReasons, reason); }
+const char* name_of(Kind kind) { return pick(kKinds, kind); }
 const char* name_of(const Message& message) { return kMessages[message.index()]; }
 
 }  // namespace redoubt::wire
