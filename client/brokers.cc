@@ -1,67 +1,30 @@
-// Links to brokers; see brokers.h.
+// The handshake and the choice; see brokers.h.
 #include "client/brokers.h"
 
 #include <algorithm>
 
-#include "net/loop.h"
+#include "core/check.h"
 #include "wire/limits.h"
 
 namespace redoubt::client {
 
 using wire::CloseReason;
 
-Brokers::Brokers(net::Loop& loop, const std::vector<Address>& addresses, Greeting greeting, BrokersUser& user)
-    : loop_(loop), greeting_(std::move(greeting)), user_(user) {
-  for (const Address& address : addresses) {
-    brokers_.push_back(std::make_unique<Broker>());
-    Broker& broker = *brokers_.back();
-    // The incarnation is random: clients that lose the same broker do not return in step.
-    const uint64_t seed = greeting_.incarnation + brokers_.size();
-    broker.dialer = std::make_unique<net::Dialer>(
-        loop, address.host, address.port, seed,
-        [this, &broker](asio::ip::tcp::socket socket) { connected(broker, std::move(socket)); });
-  }
-}
+Brokers::Brokers(size_t brokers, Greeting greeting) : greeting_(std::move(greeting)), brokers_(brokers) {}
 
 void Brokers::start() {
-  for (const auto& broker : brokers_) broker->dialer->dial();
+  for (size_t i = 0; i < brokers_.size(); ++i) effects_.push_back(Dial{i});
 }
 
-void Brokers::stop() {
-  stopped_ = true;
-  for (const auto& broker : brokers_) {
-    broker->dialer->stop();
-    if (const auto link = std::move(broker->link))
-      link->close(CloseReason::kStopping, "the client was closed");
-  }
-  current_ = nullptr;
-}
-
-net::Link* Brokers::current() { return current_ ? current_->link.get() : nullptr; }
-
-std::string Brokers::state() const {
-  if (current_) return current_->dialer->address();
-  std::string text;
-  for (const auto& broker : brokers_) {
-    // A dialer's own text names the address that it tried.
-    const std::string& error = broker->dialer->last_error();
-    const std::string address = broker->dialer->address();
-    std::string why = !broker->trouble.empty()                   ? address + ": " + broker->trouble
-                      : error.empty()                            ? address + ": no answer yet"
-                      : error.find(address) == std::string::npos ? address + ": " + error
-                                                                 : error;
-    text += (text.empty() ? "" : "; ") + why;
-  }
-  return text;
-}
-
-void Brokers::connected(Broker& broker, asio::ip::tcp::socket socket) {
-  if (stopped_) return;
-  broker.link = std::make_shared<net::Link>(loop_, std::move(socket), *this, ++generation_);
-  broker.welcome_seen = false;
-  broker.answer_by = loop_.now() + kHandshakeLimit;
-  broker.trouble = "connected, but it has not answered yet";
-  broker.link->start();
+void Brokers::connected(Time now, size_t index, uint64_t link) {
+  CHECK(index < brokers_.size() && link != 0);
+  Broker& broker = brokers_[index];
+  CHECK(broker.phase == Phase::kDown && link > broker.link);
+  broker.phase = Phase::kGreeted;
+  broker.link = link;
+  broker.answer_by = later(now, kHandshakeLimit);
+  // Who was refused before is told that, and not how far the next try is.
+  if (broker.trouble.empty()) broker.trouble = "connected, but it has not answered yet";
   wire::Hello hello;
   hello.version_min = wire::kVersionMin;
   hello.version_max = wire::kVersionMax;
@@ -69,112 +32,145 @@ void Brokers::connected(Broker& broker, asio::ip::tcp::socket socket) {
   hello.name = greeting_.name;
   hello.cluster = greeting_.cluster;
   hello.incarnation = greeting_.incarnation;
-  hello.link_generation = broker.link->id();
-  hello.sent_us = to_us(loop_.now());
-  broker.link->send(hello);
+  hello.link_generation = link;
+  hello.sent_us = to_us(now);
+  effects_.push_back(Send{index, std::move(hello)});
 }
 
-void Brokers::on_message(net::Link& link, wire::Message& message) {
-  Broker* broker = find(link);
-  if (broker == nullptr) return;
+bool Brokers::said(Time now, uint64_t link, const wire::Message& message) {
+  const std::optional<size_t> index = find(link);
+  if (!index) return true;
+  Broker& broker = brokers_[*index];
   if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
     const std::string text =
         std::string(wire::name_of(goodbye->reason)) + (goodbye->text.empty() ? "" : ": " + goodbye->text);
-    close(*broker, CloseReason::kNone,
-          (broker->welcome_seen ? "it left: " : "it refused this client: ") + text);
-    return;
+    close(*index, CloseReason::kNone,
+          (broker.phase == Phase::kWelcomed ? "it left: " : "it refused this client: ") + text);
+    return true;
   }
-  if (!broker->welcome_seen) {
+  if (broker.phase == Phase::kGreeted) {
     if (const auto* welcome = std::get_if<wire::Welcome>(&message))
-      welcomed(*broker, *welcome);
+      welcomed(*index, *welcome);
     else
-      close(*broker, CloseReason::kOutOfOrder,
+      close(*index, CloseReason::kOutOfOrder,
             std::string("a message of kind ") + wire::name_of(message) + " before the welcome");
-    return;
+    return true;
+  }
+  if (const auto* announce = std::get_if<wire::Announce>(&message)) {
+    stands(broker, announce->epoch, announce->rules);
+    return true;
   }
   if (const auto* dummy = std::get_if<wire::Dummy>(&message)) {
     if (dummy->answer)
-      link.send(wire::Dummy{.answer = false, .sent_us = to_us(loop_.now()), .echo_us = dummy->sent_us});
-    return;
+      effects_.push_back(
+          Send{*index, wire::Dummy{.answer = false, .sent_us = to_us(now), .echo_us = dummy->sent_us}});
+    return true;
   }
-  if (!user_.broker_said(link, message))
-    close(*broker, CloseReason::kOutOfOrder,
+  return false;
+}
+
+void Brokers::out_of_place(uint64_t link, const wire::Message& message) {
+  if (const auto index = find(link))
+    close(*index, CloseReason::kOutOfOrder,
           std::string("a message of kind ") + wire::name_of(message) + " that a client does not take");
 }
 
-void Brokers::welcomed(Broker& broker, const wire::Welcome& welcome) {
+void Brokers::welcomed(size_t index, const wire::Welcome& welcome) {
   if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax) {
-    close(broker, CloseReason::kVersion, "it speaks version " + std::to_string(welcome.version));
+    close(index, CloseReason::kVersion, "it speaks version " + std::to_string(welcome.version));
     return;
   }
-  broker.welcome_seen = true;
-  broker.welcome = welcome;
+  Broker& broker = brokers_[index];
+  broker.phase = Phase::kWelcomed;
   broker.answer_by = kNever;
   broker.trouble.clear();
-  broker.dialer->succeeded();
-  broker.link->set_max_payload(std::max<uint64_t>(welcome.max_payload, 1));
+  broker.max_payload = welcome.max_payload;
+  effects_.push_back(Admit{index, std::max<uint64_t>(welcome.max_payload, 1)});
+  stands(broker, welcome.epoch, welcome.rules);
+}
+
+void Brokers::stands(Broker& broker, wire::Epoch epoch, bool rules) {
+  broker.epoch = epoch;
+  broker.rules = rules;
+  // What a standby knows may be a promise that led to no manager: only who rules shuts out those below.
+  if (rules) highest_ = std::max(highest_, epoch);
   choose();
 }
 
-void Brokers::on_lost(net::Link& link, CloseReason reason, const std::string& text) {
-  Broker* broker = find(link);
-  if (broker == nullptr) return;
-  broker->trouble = reason == CloseReason::kNone ? text : std::string(wire::name_of(reason)) + ": " + text;
-  gone(*broker);
+void Brokers::lost(uint64_t link, CloseReason reason, const std::string& text) {
+  const std::optional<size_t> index = find(link);
+  if (!index) return;
+  brokers_[*index].trouble =
+      reason == CloseReason::kNone ? text : std::string(wire::name_of(reason)) + ": " + text;
+  gone(*index);
 }
 
-void Brokers::close(Broker& broker, CloseReason reason, const std::string& text) {
-  broker.trouble = text;
-  broker.link->close(reason, text);
-  gone(broker);
+void Brokers::close(size_t index, CloseReason reason, const std::string& text) {
+  brokers_[index].trouble = text;
+  effects_.push_back(CloseLink{index, reason, text});
+  gone(index);
 }
 
-void Brokers::gone(Broker& broker) {
-  broker.link.reset();
-  broker.welcome_seen = false;
-  broker.answer_by = kNever;
+void Brokers::gone(size_t index) {
+  brokers_[index].phase = Phase::kDown;
+  brokers_[index].answer_by = kNever;
   choose();
-  broker.dialer->dial();
+  effects_.push_back(Dial{index});
+}
+
+bool Brokers::may_rule(const Broker& broker) const {
+  return broker.phase == Phase::kWelcomed && broker.rules && broker.epoch == highest_;
+}
+
+std::optional<size_t> Brokers::best() const {
+  // At equal epochs the one in use stays: a change costs a re-send of everything.
+  if (current_ && may_rule(brokers_[*current_])) return current_;
+  for (size_t i = 0; i < brokers_.size(); ++i)
+    if (may_rule(brokers_[i])) return i;
+  return std::nullopt;
 }
 
 void Brokers::choose() {
-  Broker* best = nullptr;
-  for (const auto& broker : brokers_) {
-    if (!broker->welcome_seen) continue;
-    // At equal epochs the one in use stays: a change costs a re-send of everything.
-    if (best == nullptr || broker->welcome.epoch > best->welcome.epoch ||
-        (broker->welcome.epoch == best->welcome.epoch && broker.get() == current_))
-      best = broker.get();
-  }
-  // A broker whose link was lost and came back is the same Broker, with another link: gone() came in between.
-  if (best == current_) return;
+  const std::optional<size_t> best = this->best();
+  // A link that was lost and came back is no case of its own: gone() came in between.
+  if (best == current_ && (!best || used_ == highest_)) return;
   current_ = best;
-  if (best == nullptr) {
-    user_.broker_down();
+  if (!best) {
+    effects_.push_back(BrokerDown{});
     return;
   }
-  if (used_any_ && best->welcome.epoch != used_epoch_) ++failovers_;
-  used_any_ = true;
-  used_epoch_ = best->welcome.epoch;
-  user_.broker_up(*best->link, best->welcome);
+  if (used_ && used_ != highest_) ++failovers_;
+  used_ = highest_;
+  const Broker& broker = brokers_[*best];
+  effects_.push_back(BrokerUp{*best, broker.link, broker.max_payload});
 }
 
 void Brokers::tick(Time now) {
-  for (const auto& broker : brokers_)
-    if (broker->answer_by <= now)
-      close(*broker, CloseReason::kHandshakeTime, "connected, but it did not answer within a second");
+  for (size_t i = 0; i < brokers_.size(); ++i)
+    if (brokers_[i].answer_by <= now)
+      close(i, CloseReason::kHandshakeTime, "connected, but it did not answer within a second");
 }
 
 Time Brokers::next_deadline() const {
   Time next = kNever;
-  for (const auto& broker : brokers_) next = std::min(next, broker->answer_by);
+  for (const Broker& broker : brokers_) next = std::min(next, broker.answer_by);
   return next;
 }
 
-Brokers::Broker* Brokers::find(const net::Link& link) {
-  for (const auto& broker : brokers_)
-    if (broker->link.get() == &link) return broker.get();
-  return nullptr;
+std::string Brokers::trouble(size_t index) const {
+  CHECK(index < brokers_.size());
+  const Broker& broker = brokers_[index];
+  if (broker.phase != Phase::kWelcomed || may_rule(broker)) return broker.trouble;
+  const std::string number = std::to_string(broker.epoch.number);
+  if (broker.rules) return "it rules by epoch " + number + ", but a later one has been heard";
+  if (broker.epoch == wire::Epoch{}) return "it is a standby and knows of no manager";
+  return "it is a standby, and the newest epoch it knows is " + number;
+}
+
+std::optional<size_t> Brokers::find(uint64_t link) const {
+  for (size_t i = 0; i < brokers_.size(); ++i)
+    if (brokers_[i].phase != Phase::kDown && brokers_[i].link == link) return i;
+  return std::nullopt;
 }
 
 }  // namespace redoubt::client

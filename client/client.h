@@ -47,8 +47,9 @@ struct ClientOptions {
 
 struct ClientStats {
   uint64_t submitted = 0;   // calls that were given a number
-  uint64_t resent = 0;      // requests sent again to a broker, after a lost connection
-  uint64_t duplicated = 0;  // second replies to a request; not delivered
+  uint64_t resent = 0;      // requests sent again, after a lost connection or to another broker
+  uint64_t duplicated = 0;  // second replies to a request by the same broker; not delivered
+  uint64_t repeated = 0;    // second replies after another broker took over, to be expected; not delivered
   uint64_t unexpected = 0;  // replies to no request of this client; not delivered
   uint64_t late = 0;        // replies after a call's own end; not delivered
   uint64_t stale = 0;       // replies of a broker that had been given up for a newer one; not delivered

@@ -66,6 +66,11 @@ void Session::link_up(Time now, uint64_t link, uint64_t max_payload) {
   link_ = link;
   max_payload_ = max_payload;
   to_send_ = window_.begin();
+  open_end_ = window_.end();
+  owes_all_open_ = true;
+  answered_.start_anew();
+  for (uint64_t seq = window_.begin(); seq < window_.end(); ++seq)
+    if (window_[seq] && pending_[window_[seq]].sent) answered_.may_repeat(seq);
   // Whoever is at the other end may not know what earlier links carried.
   acknowledged_ = 1;
   if (window_.begin() > acknowledged_) acknowledge_at_ = now;
@@ -88,7 +93,8 @@ void Session::replied(Time now, uint64_t link, wire::Reply& reply, bool result_s
     return;
   }
   if (answered_.test(seq)) {
-    ++stats_.duplicated;
+    // A manager that takes over may not have known that it was answered. It says so once.
+    ++(answered_.take_earlier(seq) ? stats_.repeated : stats_.duplicated);
     return;
   }
   answered_.set(seq);

@@ -48,8 +48,9 @@ struct Effects {
 
 struct SessionStats {
   uint64_t submitted = 0;   // calls that were given a number
-  uint64_t resent = 0;      // requests sent again on a later link
-  uint64_t duplicated = 0;  // replies to a request that had been answered; not delivered
+  uint64_t resent = 0;      // requests sent again after a later link_up()
+  uint64_t duplicated = 0;  // replies to a request that had been answered since link_up(); not delivered
+  uint64_t repeated = 0;    // replies to a request that had been answered before it; not delivered
   uint64_t unexpected = 0;  // replies to no request of this client; not delivered
   uint64_t late = 0;        // replies to a request that had expired here or was cancelled; not delivered
   uint64_t stale = 0;       // replies on a link that was given up for a newer one; not delivered
@@ -81,7 +82,9 @@ class Session {
   // Ends the call with kCancelled, unless it has ended.
   void cancel(Time now, uint64_t seq);
 
-  // This link is the one to use from now on; everything open is sent again on it. `link` is not kNoLink.
+  // This link is the one to use from now on; everything open is sent again on it, and the frame with which
+  // that is done says so. `link` is not kNoLink; it may be the one in use, when another manager is at its
+  // end.
   void link_up(Time now, uint64_t link, uint64_t max_payload);
   // There is no link.
   void link_down();
@@ -145,7 +148,9 @@ class Session {
 
   uint64_t link_ = kNoLink;
   uint64_t max_payload_ = 0;
-  uint64_t to_send_ = 1;           // everything open from here on has not been sent on this link
+  uint64_t to_send_ = 1;           // everything open from here on has not been sent since link_up()
+  uint64_t open_end_ = 1;          // what was open at link_up() lies before it
+  bool owes_all_open_ = false;     // the frame that says that all of it has been sent
   Time held_back_until_ = kNever;  // there was no room for everything
   std::vector<uint64_t> cancels_;
 

@@ -27,13 +27,16 @@ void Session::flush(Time now, size_t room) {
   if (link_ == kNoLink) return;
   const size_t before = effects_.submits.size();
   to_send_ = std::max(to_send_, window_.begin());
-  while (to_send_ < window_.end() && held_back_until_ == kNever) {
+  while ((to_send_ < window_.end() || owes_all_open_) && held_back_until_ == kNever) {
     wire::Submit& frame = effects_.submits.add();
     if (fill_frame(now, frame, room)) held_back_until_ = now + kHeldBackPause;
-    if (frame.requests.empty()) {
+    // What came later no other manager can have: under load the end of all would never be reached.
+    frame.all_open = owes_all_open_ && to_send_ >= open_end_;
+    if (frame.requests.empty() && !frame.all_open) {
       effects_.submits.drop_last();
       break;
     }
+    if (frame.all_open) owes_all_open_ = false;
   }
   // Only now is the mark final: what is refused while frames are filled is settled too.
   for (size_t i = before; i < effects_.submits.size(); ++i) effects_.submits[i].low_water = window_.begin();

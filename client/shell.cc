@@ -290,16 +290,15 @@ void Shell::post_turn() {
 
 // ---- Brokers
 
-void Shell::broker_up(net::Link& link, const wire::Welcome& welcome) {
-  session_.link_up(loop_.now(), link.id(), welcome.max_payload);
-  status_asked_ = status_waiters_.size();
-  for (size_t i = 0; i < status_asked_; ++i) link.send(wire::StatusQuery{});
+void Shell::broker_up(net::Link& link, uint64_t max_payload) {
+  session_.link_up(loop_.now(), link.id(), max_payload);
+  // What was asked on another link is asked again; on this one the answer is still to come.
+  if (link.id() != status_link_) status_asked_ = 0;
+  status_link_ = link.id();
+  for (; status_asked_ < status_waiters_.size(); ++status_asked_) link.send(wire::StatusQuery{});
 }
 
-void Shell::broker_down() {
-  session_.link_down();
-  status_asked_ = 0;
-}
+void Shell::broker_down() { session_.link_down(); }
 
 bool Shell::broker_said(net::Link& link, wire::Message& message) {
   if (auto* reply = std::get_if<wire::Reply>(&message)) {
@@ -308,7 +307,7 @@ bool Shell::broker_said(net::Link& link, wire::Message& message) {
     return true;
   }
   if (const auto* status = std::get_if<wire::StatusReply>(&message)) {
-    if (&link != brokers_.current()) return true;
+    if (link.id() != status_link_) return true;
     if (status_asked_ == 0) return false;
     --status_asked_;
     status_waiters_.front()->finish(status->payload.str());
@@ -375,6 +374,7 @@ ClientStats Shell::stats() {
     stats = {.submitted = from.submitted,
              .resent = from.resent,
              .duplicated = from.duplicated,
+             .repeated = from.repeated,
              .unexpected = from.unexpected,
              .late = from.late,
              .stale = from.stale,

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/brokers.h"
+#include "client/broker_links.h"
 #include "client/client.h"
 #include "client/recycled.h"
 #include "client/session.h"
@@ -95,7 +95,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   // Runs it on the thread and waits for it; directly if this is the thread.
   void on_thread(const std::function<void()>& action);
 
-  void broker_up(net::Link& link, const wire::Welcome& welcome) override;
+  void broker_up(net::Link& link, uint64_t max_payload) override;
   void broker_down() override;
   bool broker_said(net::Link& link, wire::Message& message) override;
 
@@ -105,7 +105,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   asio::steady_timer timer_;
   Time armed_ = kNever;
   Session session_;
-  Brokers brokers_;
+  BrokerLinks brokers_;
 
   Slab<Call> calls_;
   Recycled<Complete> completing_;
@@ -116,7 +116,8 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   Recycled<Command> taking_;
 
   std::deque<std::shared_ptr<StatusWaiter>> status_waiters_;
-  size_t status_asked_ = 0;  // queries on the current link that are not answered
+  size_t status_asked_ = 0;   // the first of them have been asked for, and not answered,
+  uint64_t status_link_ = 0;  // on this link
 
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_{};

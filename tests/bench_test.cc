@@ -178,7 +178,7 @@ TEST(Report, HasTheFieldsOfTheContract) {
 
   for (const char* name :
        {"sent", "ok", "late", "expired", "refused", "failed", "lost", "duplicated", "unexpected", "seconds",
-        "rps", "goodput", "copies_per_request", "timely", "gap_ms_max", "failovers"})
+        "rps", "goodput", "copies_per_request", "timely", "gap_ms_max", "failovers", "repeated"})
     EXPECT_TRUE(json.at(name).is_number()) << name;
   for (const char* name : {"latency_us", "wait_us", "refusal_us"})
     for (const char* p : {"mean", "p50", "p90", "p99", "p999", "max"})
@@ -277,6 +277,27 @@ TEST(Driver, DuplicatesAreFound) {
   }));
 
   EXPECT_FALSE(driver.account().clean(false));
+}
+
+TEST(Driver, RepetitionsAfterATakeOverAreNoDuplicates) {
+  ScriptedBroker broker;
+  GapMeter gap;
+  Driver driver({.brokers = {broker.address()}}, closed(1, 10), gap, nullptr);
+  driver.start(Clock::now());
+  ASSERT_TRUE(eventually([&] { return driver.done(); }));
+  wire::Reply again;
+  again.seq = 3;
+
+  broker.say(wire::Announce{.epoch = {2, 0}, .rules = true});
+  broker.say(again);
+
+  ASSERT_TRUE(eventually([&] {
+    driver.read_stats();
+    return driver.account().repeated == 1;
+  }));
+  EXPECT_EQ(driver.account().duplicated, 0u);
+  EXPECT_EQ(driver.account().failovers, 1u);
+  EXPECT_TRUE(driver.account().clean(true));
 }
 
 TEST(Driver, ClosingEndsWhatIsOpenAsCancelled) {

@@ -308,6 +308,71 @@ TEST(Client, TheBrokerOfTheHighestEpochIsUsed) {
   EXPECT_EQ(newer.seen().requests.size(), 1u);
 }
 
+TEST(Client, StandbyThatTakesOverGetsOpenRequestsOnItsWarmLink) {
+  ScriptedBroker manager({.manner = Manner::kSilent, .epoch = {1, 1}});
+  ScriptedBroker standby({.epoch = {1, 1}, .rules = false});
+  Client client({.brokers = {manager.address(), standby.address()}});
+  ASSERT_TRUE(eventually([&] { return client.connected() && standby.seen().hellos.size() == 1; }));
+  auto reply = client.async_call(echo("held"), asio::use_future);
+  ASSERT_TRUE(eventually([&] { return manager.seen().requests.size() == 1; }));
+
+  standby.say(wire::Announce{.epoch = {2, 2}, .rules = true});
+
+  EXPECT_EQ(reply.get().payload.view(), "held");
+  const auto seen = standby.seen();
+  ASSERT_EQ(seen.requests.size(), 1u);
+  EXPECT_TRUE(seen.requests[0].resend);
+  EXPECT_EQ(seen.all_open, 1u);
+  EXPECT_EQ(seen.hellos.size(), 1u);
+  EXPECT_EQ(client.connection(), standby.address());
+  EXPECT_EQ(client.stats().failovers, 1u);
+}
+
+TEST(Client, SecondReplyAfterATakeOverIsARepetition) {
+  ScriptedBroker broker;
+  Client client(to(broker));
+  client.call(echo("x"));
+  wire::Reply again;
+  again.seq = 1;
+
+  broker.say(wire::Announce{.epoch = {2, 0}, .rules = true});
+  broker.say(again);
+
+  EXPECT_TRUE(eventually([&] { return client.stats().repeated == 1; }));
+  EXPECT_EQ(client.stats().duplicated, 0u);
+  EXPECT_EQ(broker.seen().hellos.size(), 1u);
+}
+
+TEST(Client, StandbyAloneIsNoBrokerAndSaysSo) {
+  ScriptedBroker standby({.epoch = {}, .rules = false});
+  Client client(to(standby));
+  ASSERT_TRUE(eventually([&] { return client.connection().find("standby") != std::string::npos; }));
+
+  const Reply reply = client.call(echo("x", 50ms));
+
+  EXPECT_EQ(reply.status, Status::kNoBroker);
+  EXPECT_THAT(reply.text, HasSubstr(standby.address() + ": it is a standby and knows of no manager"));
+  EXPECT_TRUE(standby.seen().requests.empty());
+}
+
+TEST(Client, ManagerThatStopsToRuleIsAskedNothingUntilItRulesAgain) {
+  ScriptedBroker broker;
+  Client client(to(broker));
+  client.call(echo("x"));
+  broker.say(wire::Announce{.epoch = {1, 0}, .rules = false});
+  ASSERT_TRUE(eventually([&] { return !client.connected(); }));
+  auto reply = client.async_call(echo("y"), asio::use_future);
+  auto status = std::async(std::launch::async, [&] { return client.status_json(5s); });
+  EXPECT_EQ(client.stats().submitted, 2u);
+
+  broker.say(wire::Announce{.epoch = {2, 0}, .rules = true});
+
+  EXPECT_TRUE(reply.get().ok());
+  EXPECT_EQ(status.get(), R"({"epoch":1})");
+  EXPECT_EQ(broker.seen().requests.size(), 2u);
+  EXPECT_EQ(broker.seen().hellos.size(), 1u);
+}
+
 TEST(Client, PayloadOverTheBrokersLimitIsRefusedHere) {
   ScriptedBroker broker({.max_payload = 1024});
   Client client(to(broker));

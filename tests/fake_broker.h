@@ -1,6 +1,6 @@
-// A broker for the replica's tests: welcomes every link, speaks on the newest and notes what it says. It
-// decides nothing. Runs its loop on a thread of its own; the test waits for what it wants to see, with a
-// limit.
+// A broker for the replica's tests: welcomes every link as a manager, speaks on the newest and notes what it
+// says. It decides nothing. Runs its loop on a thread of its own; the test waits for what it wants to see,
+// with a limit.
 #pragma once
 
 #include <asio/post.hpp>
@@ -109,7 +109,8 @@ class FakeBroker final : public net::LinkUser {
                               .max_payload = max_payload,
                               .heartbeat_us = 50'000,
                               .dead_after_us = 500'000,
-                              .sent_us = to_us(Clock::now())});
+                              .sent_us = to_us(Clock::now()),
+                              .rules = true});
       link.send(wire::Dummy{.sent_us = to_us(Clock::now())});
     }
     if (const auto* dummy = std::get_if<wire::Dummy>(&message)) {

@@ -38,6 +38,7 @@ class ScriptedBroker : public net::LinkUser {
     uint16_t port = 0;
     uint64_t max_payload = wire::kDefaultMaxPayload;
     wire::Epoch epoch{1, 0};
+    bool rules = true;
   };
 
   ScriptedBroker() : ScriptedBroker(Settings{}) {}
@@ -88,7 +89,8 @@ class ScriptedBroker : public net::LinkUser {
   struct Seen {
     std::vector<wire::Hello> hellos;
     std::vector<wire::Request> requests;
-    std::vector<size_t> frames;  // requests in each Submit
+    std::vector<size_t> frames;  // requests in each Submit that had some
+    size_t all_open = 0;         // frames that said that everything open has been sent
     std::vector<uint64_t> cancelled;
     uint64_t low_water = 0;
     size_t dummies = 0;
@@ -139,6 +141,7 @@ class ScriptedBroker : public net::LinkUser {
     welcome.name = "scripted";
     welcome.epoch = settings_.epoch;
     welcome.max_payload = settings_.max_payload;
+    welcome.rules = settings_.rules;
     link.set_max_payload(settings_.max_payload);
     link.send(welcome);
   }
@@ -154,7 +157,8 @@ class ScriptedBroker : public net::LinkUser {
     if (remembers_) {
       const std::lock_guard lock(mutex_);
       seen_.low_water = submit.low_water;
-      seen_.frames.push_back(submit.requests.size());
+      if (!submit.requests.empty()) seen_.frames.push_back(submit.requests.size());
+      seen_.all_open += submit.all_open;
       seen_.requests.insert(seen_.requests.end(), submit.requests.begin(), submit.requests.end());
     }
     if (manner == Manner::kSilent) return;

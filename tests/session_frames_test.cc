@@ -132,7 +132,7 @@ TEST_F(SessionFramesTest, MarkTravelsAtOnceAfterLargeResults) {
   EXPECT_EQ(acknowledges(), 1u);
 }
 
-TEST_F(SessionFramesTest, NewLinkIsToldTheMark) {
+TEST_F(SessionFramesTest, NewLinkIsToldTheMarkAndThatNothingIsOpen) {
   up(1);
   submit(echo());
   flush();
@@ -140,9 +140,65 @@ TEST_F(SessionFramesTest, NewLinkIsToldTheMark) {
   session.link_down();
 
   up(2);
-  flush();
+  const auto frames = flush();
 
-  EXPECT_EQ(acknowledges(), 1u);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_TRUE(frames[0].requests.empty());
+  EXPECT_TRUE(frames[0].all_open);
+  EXPECT_EQ(frames[0].low_water, 2u);
+  EXPECT_EQ(acknowledges(), 0u);
+  EXPECT_TRUE(flush().empty());
+}
+
+TEST_F(SessionFramesTest, FrameWithTheLastOfWhatWasOpenSaysSoOnceALink) {
+  for (uint32_t i = 0; i < wire::kMaxBatch + 1; ++i) submit(echo());
+
+  up(1);
+  const auto first = flush();
+  submit(echo());
+  const auto later = flush();
+  up(2);
+  const auto second = flush();
+
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_FALSE(first[0].all_open);
+  EXPECT_TRUE(first[1].all_open);
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_FALSE(later[0].all_open);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_FALSE(second[0].all_open);
+  EXPECT_TRUE(second[1].all_open);
+}
+
+TEST_F(SessionFramesTest, WhatIsHeldBackIsWaitedForAndWhatCameLaterIsNot) {
+  submit(echo(1 << 20));
+  submit(echo(1 << 20));
+  up();
+  submit(echo(1 << 20));
+
+  EXPECT_FALSE(flush(1000).at(0).all_open);
+  EXPECT_TRUE(flush(0).empty());
+  const auto last = flush(1000);
+
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].requests.at(0).seq, 2u);
+  EXPECT_TRUE(last[0].all_open);
+  EXPECT_FALSE(flush(1000).at(0).all_open);
+}
+
+TEST_F(SessionFramesTest, WhatEndedWhileItWasHeldBackIsNotWaitedFor) {
+  submit(echo(0));
+  submit(echo(0, 50ms));
+  up();
+  EXPECT_FALSE(flush(1).at(0).all_open);
+
+  now += 50ms;
+  session.tick(now);
+  const auto frames = flush();
+
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_TRUE(frames[0].requests.empty());
+  EXPECT_TRUE(frames[0].all_open);
 }
 
 TEST_F(SessionFramesTest, BrokersAreToldALittleLessSoThatTheirWordComesFirst) {

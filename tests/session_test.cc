@@ -108,6 +108,7 @@ TEST_F(SessionTest, CancelEndsTheCallAndTellsTheBroker) {
 
 TEST_F(SessionTest, CancelOfWhatWasNeverSentStaysHere) {
   up();
+  flush();
   submit(echo());
 
   session.cancel(now, 1);
@@ -131,6 +132,78 @@ TEST_F(SessionTest, SecondReplyIsCountedAndDropped) {
   EXPECT_EQ(ended.size(), 1u);
   EXPECT_EQ(session.stats().duplicated, 1u);
   EXPECT_EQ(session.stats().unexpected, 0u);
+}
+
+TEST_F(SessionTest, SecondReplyOfALaterManagerIsARepetitionOnce) {
+  up(1);
+  submit(echo());
+  submit(echo());
+  flush();
+  reply(1);
+  up(2);
+  flush();
+
+  reply(1, 2);
+  EXPECT_EQ(session.stats().repeated, 1u);
+  EXPECT_EQ(session.stats().duplicated, 0u);
+  reply(1, 2);
+  EXPECT_EQ(session.stats().repeated, 1u);
+  EXPECT_EQ(session.stats().duplicated, 1u) << "the same manager said it twice";
+  EXPECT_EQ(ended.size(), 1u);
+}
+
+TEST_F(SessionTest, WhatWasSentAgainMayBeAnsweredTwiceAndWhatWasNotMayNot) {
+  up(1);
+  submit(echo());
+  flush();
+  up(2);
+  submit(echo());
+  flush();
+
+  // The answer to 1 may have been under way when it was sent again; a third one is nobody's.
+  for (const uint64_t seq : {1u, 1u, 1u, 2u, 2u}) reply(seq, 2);
+
+  EXPECT_EQ(session.stats().duplicated, 2u);
+  EXPECT_EQ(session.stats().repeated, 1u);
+  EXPECT_EQ(ended.size(), 2u);
+}
+
+TEST_F(SessionTest, AnotherManagerOnTheSameLinkGetsEverythingOpenAndMayRepeat) {
+  up(1);
+  submit(echo());
+  submit(echo());
+  flush();
+  reply(1);
+
+  up(1);
+  const auto frames = flush();
+  reply(1);
+  reply(2);
+
+  ASSERT_EQ(frames.size(), 1u);
+  ASSERT_EQ(frames[0].requests.size(), 1u);
+  EXPECT_EQ(frames[0].requests[0].seq, 2u);
+  EXPECT_TRUE(frames[0].requests[0].resend);
+  EXPECT_EQ(session.stats().repeated, 1u);
+  EXPECT_EQ(ended.at(2).status, Status::kOk);
+  EXPECT_EQ(session.stats().stale, 0u);
+}
+
+TEST_F(SessionTest, RepetitionsAreKnownHoweverManyRequestsWereAnsweredBeforeAndAfter) {
+  constexpr uint64_t kHalf = 5000;
+  up(1);
+  for (uint64_t i = 0; i < kHalf; ++i) submit(echo());
+  flush();
+  for (uint64_t seq = 1; seq <= kHalf; ++seq) reply(seq, 1);
+  up(2);
+  for (uint64_t i = 0; i < kHalf; ++i) submit(echo());
+  flush();
+  for (uint64_t seq = kHalf + 1; seq <= 2 * kHalf; ++seq) reply(seq, 2);
+
+  for (uint64_t seq = 1; seq <= 2 * kHalf; ++seq) reply(seq, 2);
+
+  EXPECT_EQ(session.stats().repeated, kHalf);
+  EXPECT_EQ(session.stats().duplicated, kHalf);
 }
 
 TEST_F(SessionTest, ReplyToAnUnknownIdIsCountedAndDropped) {
@@ -181,6 +254,7 @@ TEST_F(SessionTest, WindowIsLimited) {
 
 TEST_F(SessionTest, InvalidRequestsAreRefusedHere) {
   up();
+  flush();
   Request too_deep;
   for (int i = 0; i < 17; ++i) too_deep.levels.push_back({"s", 1});
   const std::vector<Request> invalid{

@@ -124,6 +124,14 @@ TEST(CallCommand, NoBrokerIsSaidByTheDeadline) {
   EXPECT_THAT(call.err(), HasSubstr("no broker answers"));
 }
 
+TEST(CallCommand, StandbyWithoutAManagerIsNoBroker) {
+  ScriptedBroker standby({.epoch = {}, .rules = false});
+  Program call({"call", "--brokers", standby.address(), "--levels", "echo", "--deadline", "300ms"});
+
+  EXPECT_EQ(call.exit_code(), 5);
+  EXPECT_THAT(call.err(), HasSubstr("it is a standby and knows of no manager"));
+}
+
 TEST(CallCommand, BrokerThatLeavesForGoodIsNoExpiry) {
   std::optional<ScriptedBroker> broker(ScriptedBroker::Settings{.manner = Manner::kSilent});
   Program call({"call", "--brokers", broker->address(), "--levels", "echo", "--deadline", "1s"});

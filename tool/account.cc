@@ -67,6 +67,7 @@ void Account::merge(const Account& other) {
     if (examples[i].empty()) examples[i] = other.examples[i];
   }
   duplicated += other.duplicated;
+  repeated += other.repeated;
   unexpected += other.unexpected;
   // Every client sees the same take-overs.
   failovers = std::max(failovers, other.failovers);

@@ -37,6 +37,7 @@ struct Account {
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<std::string, kOutcomes> examples;  // the first text of each kind that has one
   uint64_t duplicated = 0, unexpected = 0, failovers = 0;
+  uint64_t repeated = 0;    // second replies after a take-over: as it should be
   uint64_t copies = 0;      // of what was answered, over all levels
   Histogram latency_ns;     // of what was answered, from the intended time
   Histogram wait_ns;        // of what was answered

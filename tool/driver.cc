@@ -59,6 +59,7 @@ void Driver::read_stats() {
   if (!client_) return;
   const ClientStats stats = client_->stats();
   account_.duplicated = stats.duplicated;
+  account_.repeated = stats.repeated;
   account_.unexpected = stats.unexpected;
   account_.failovers = stats.failovers;
 }

@@ -56,6 +56,7 @@ Json object_of(const Report& report) {
   json["timely"] = share(a.of(Outcome::kOk), a.sent);
   json["gap_ms_max"] = rounded(to_seconds(report.longest_gap) * 1000);
   json["failovers"] = a.failovers;
+  json["repeated"] = a.repeated;
   return json;
 }
 
@@ -75,8 +76,8 @@ std::string to_table(const Report& report) {
   std::string text;
   text += line("%llu sent in %.3f s: %.0f answered a second, %.0f of them in time\n", count("sent"),
                json["seconds"].get<double>(), json["rps"].get<double>(), json["goodput"].get<double>());
-  for (const char* name :
-       {"ok", "late", "expired", "refused", "failed", "lost", "cancelled", "duplicated", "unexpected"})
+  for (const char* name : {"ok", "late", "expired", "refused", "failed", "lost", "cancelled", "duplicated",
+                           "repeated", "unexpected"})
     if (count(name) > 0 || std::strcmp(name, "ok") == 0) text += line("  %-12s %12llu\n", name, count(name));
   for (size_t i = 0; i < kOutcomes; ++i)
     if (const std::string& example = report.account.examples[i]; !example.empty())
