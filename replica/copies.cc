@@ -53,10 +53,12 @@ void Replica::on(Turn& turn, CopyArrived& event) {
   held.deadline = deadline;
   held.start_before = start_before;
   held.charged = charged;
+  held.max_result = peer->max_payload;
   held.tell_start = copy.tell_start;
-  held.running = held.halted = held.orphan = false;
+  held.standing = Standing::kOwned;
+  held.running = held.halted = held.announced = false;
   table_.add(event.link.broker, copy.copy, handle);
-  if (running_ + returns_.size() < settings_.workers && !first_)
+  if (running_ + returns_.size() < settings_.workers && !queue_.first)
     start(turn, handle);
   else
     enqueue(handle);
@@ -102,8 +104,12 @@ void Replica::on(Turn& turn, HaltArrived& event) {
 }
 
 void Replica::on(Turn& turn, CopyStarted& event) {
-  const Held& held = copies_[event.copy];
-  if (held.orphan) return;
+  Held& held = copies_[event.copy];
+  held.announced = true;
+  if (held.standing == Standing::kOwned) send_started(turn, held);
+}
+
+void Replica::send_started(Turn& turn, const Held& held) {
   peers_[held.origin.link.broker].last_sent = turn.now;
   turn.effects.push_back(Send{held.origin.link, wire::Started{held.origin.copy, held.origin.epoch, load()}});
 }
@@ -112,19 +118,21 @@ void Replica::on(Turn& turn, CopyEnded& event) {
   Held& held = copies_[event.copy];
   CHECK(held.running);
   --running_;
-  if (held.orphan) {
-    ++counters_.orphans;
-    copies_.give_back(event.copy);
+  held.running = false;
+  if (held.standing == Standing::kUnwanted) {
+    ++counters_.unwanted;
+    forget(event.copy);
     return;
   }
+  Ending ending = judge(held, event);
+  if (held.detached()) return keep(turn, event.copy, std::move(ending));
   const Origin origin = held.origin;
-  Ending ending = judge(held, event, peers_[origin.link.broker].max_payload);
   forget(event.copy);
   answer(turn, origin, std::move(ending));
 }
 
 // What the broker is told of a copy that a worker had.
-Replica::Ending Replica::judge(const Held& held, CopyEnded& event, uint64_t max_payload) const {
+Replica::Ending Replica::judge(const Held& held, CopyEnded& event) const {
   Ending ending;
   ending.wait = event.started_at - held.arrived + held.charged;
   if (event.outcome == Outcome::kExpired || event.outcome == Outcome::kSkipped) {
@@ -135,11 +143,9 @@ Replica::Ending Replica::judge(const Held& held, CopyEnded& event, uint64_t max_
   ending.started_expired = event.started_at > held.deadline;
   if (event.outcome == Outcome::kFailed) {
     ending.fate = held.halted ? Fate::kHaltedRunning : Fate::kFailed;
-    ending.text = std::move(event.text);
-  } else if (event.result.size() > max_payload) {
-    ending.fate = Fate::kFailed;
-    ending.text = "result of " + std::to_string(event.result.size()) + " bytes, the limit is " +
-                  std::to_string(max_payload);
+    ending.text = readable(event.text, wire::kMaxTextBytes);
+  } else if (event.result.size() > held.max_result) {
+    ending = too_large(std::move(ending), event.result.size(), held.max_result);
   } else {
     // A success counts, also in spite of a halt: it may be the only one.
     ending.result = std::move(event.result);
@@ -147,9 +153,16 @@ Replica::Ending Replica::judge(const Held& held, CopyEnded& event, uint64_t max_
   return ending;
 }
 
+// The ending of a copy whose result may not travel.
+Replica::Ending Replica::too_large(Ending ending, size_t bytes, uint64_t limit) {
+  ending.fate = Fate::kFailed;
+  ending.text = "result of " + std::to_string(bytes) + " bytes, the limit is " + std::to_string(limit);
+  ending.result = {};
+  return ending;
+}
+
 void Replica::answer(Turn& turn, const Origin& origin, Ending ending) {
   peers_[origin.link.broker].last_sent = turn.now;
-  if (!ending.text.empty()) ending.text = readable(ending.text, wire::kMaxTextBytes);
   turn.effects.push_back(Send{origin.link, wire::Done{.copy = origin.copy,
                                                       .epoch = origin.epoch,
                                                       .level = origin.level,
@@ -164,6 +177,7 @@ void Replica::answer(Turn& turn, const Origin& origin, Ending ending) {
 
 void Replica::end_queued(Turn& turn, CopyHandle copy, Fate fate) {
   const Held& held = copies_[copy];
+  if (held.detached()) return give_up(turn, copy);
   const Origin origin = held.origin;
   const Duration wait = turn.now - held.arrived + held.charged;
   leave_queue(copy);
@@ -172,7 +186,7 @@ void Replica::end_queued(Turn& turn, CopyHandle copy, Fate fate) {
 }
 
 void Replica::give_back_queue(Turn& turn) {
-  while (first_) end_queued(turn, first_, Fate::kHaltedQueued);
+  while (queue_.first) end_queued(turn, queue_.first, Fate::kHaltedQueued);
 }
 
 void Replica::expire_queued(Turn& turn) {
@@ -185,8 +199,8 @@ void Replica::return_from_vacation(Turn& turn) {
 
 // Who is free takes the next in the queue; who finds nothing goes on vacation, if that is the custom.
 void Replica::employ_workers(Turn& turn) {
-  while (first_ && running_ + returns_.size() < settings_.workers) {
-    const CopyHandle copy = first_;
+  while (queue_.first && running_ + returns_.size() < settings_.workers) {
+    const CopyHandle copy = queue_.first;
     leave_queue(copy);
     start(turn, copy);
   }
@@ -202,6 +216,7 @@ void Replica::start(Turn& turn, CopyHandle copy) {
   CHECK(turn.now < held.start_before);
   held.running = true;
   ++running_;
+  if (held.detached()) detached_.set(copy, held.given_up);
   turn.effects.push_back(StartCopy{.copy = copy,
                                    .service = held.service,
                                    .level = held.origin.level,
@@ -210,30 +225,39 @@ void Replica::start(Turn& turn, CopyHandle copy) {
                                    .payload = std::move(held.payload),
                                    .start_before = held.start_before,
                                    .deadline = held.deadline,
-                                   .max_result = peers_[held.origin.link.broker].max_payload,
+                                   .max_result = held.max_result,
                                    .tell_start = held.tell_start});
 }
 
 void Replica::enqueue(CopyHandle copy) {
-  Held& held = copies_[copy];
-  held.ahead = last_;
-  held.behind = {};
-  (last_ ? copies_[last_].behind : first_) = copy;
-  last_ = copy;
-  heap_.set(copy, held.start_before);
+  append(queue_, copy);
+  heap_.set(copy, copies_[copy].start_before);
 }
 
 void Replica::leave_queue(CopyHandle copy) {
-  Held& held = copies_[copy];
   heap_.erase(copy);
-  (held.ahead ? copies_[held.ahead].behind : first_) = held.behind;
-  (held.behind ? copies_[held.behind].ahead : last_) = held.ahead;
+  take_out(queue_, copy);
+}
+
+void Replica::append(Row& row, CopyHandle copy) {
+  Held& held = copies_[copy];
+  held.ahead = row.last;
+  held.behind = {};
+  (row.last ? copies_[row.last].behind : row.first) = copy;
+  row.last = copy;
+}
+
+void Replica::take_out(Row& row, CopyHandle copy) {
+  const Held& held = copies_[copy];
+  (held.ahead ? copies_[held.ahead].behind : row.first) = held.behind;
+  (held.behind ? copies_[held.behind].ahead : row.last) = held.ahead;
 }
 
 void Replica::forget(CopyHandle copy) {
   Held& held = copies_[copy];
-  table_.erase(held.origin.link.broker, held.origin.copy);
+  if (held.standing == Standing::kOwned) table_.erase(held.origin.link.broker, held.origin.copy);
   held.payload = {};
+  held.ending.reset();
   copies_.give_back(copy);
 }
 

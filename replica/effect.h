@@ -11,7 +11,9 @@ namespace redoubt::replica {
 
 struct Send {
   LinkId link;
-  std::variant<wire::Hello, wire::Register, wire::Dummy, wire::Started, wire::Done, wire::Leaving> message;
+  std::variant<wire::Hello, wire::Register, wire::Dummy, wire::Started, wire::Done, wire::Leaving,
+               wire::Holding>
+      message;
 };
 
 // The handshake is through: payloads up to this size may come.

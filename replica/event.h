@@ -57,6 +57,18 @@ struct HaltArrived {
   wire::Halt halt;
 };
 
+// What the broker has become.
+struct AnnounceArrived {
+  LinkId link;
+  wire::Announce announce;
+};
+
+// What the manager makes of the copies that it was offered.
+struct AdoptArrived {
+  LinkId link;
+  wire::Adopt adopt;
+};
+
 // A message that no broker sends to a replica.
 struct StrayArrived {
   LinkId link;
@@ -90,7 +102,8 @@ struct StopAsked {};
 // next_deadline() has come.
 struct TimePassed {};
 
-using Event = std::variant<LinkUp, LinkLost, WelcomeArrived, DummyArrived, CopyArrived, HaltArrived,
-                           StrayArrived, CopyStarted, CopyEnded, StopAsked, TimePassed>;
+using Event =
+    std::variant<LinkUp, LinkLost, WelcomeArrived, DummyArrived, CopyArrived, HaltArrived, AnnounceArrived,
+                 AdoptArrived, StrayArrived, CopyStarted, CopyEnded, StopAsked, TimePassed>;
 
 }  // namespace redoubt::replica

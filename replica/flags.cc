@@ -32,6 +32,9 @@ void add_flags(Options& options, Flags& flags) {
   options.add("brokers", flags.brokers, "the brokers to register at");
   options.add("name", flags.name, "what status and logs call it").shown_default("HOST:PID");
   options.add("cluster", flags.cluster, "brokers of another cluster refuse it");
+  options.add_choice("on-failover", flags.on_failover,
+                     {{"adopt", OnFailover::kAdopt}, {"discard", OnFailover::kDiscard}},
+                     "copies of a manager that is gone run on for the next one, or are dropped");
   options.section("How much it does at once");
   options.add("workers", flags.workers, {1, wire::kMaxWorkers}, "copies that run at the same time");
   options.add("queue-limit", flags.queue_limit, {0, kMaxQueueLimit}, "copies that wait for a worker");

@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "replica/handler.h"
 #include "replica/limits.h"
+#include "replica/replica.h"
 #include "replica/workers.h"
 
 namespace redoubt::replica {
@@ -21,6 +22,7 @@ struct Flags {
   uint32_t queue_limit = kDefaultQueueLimit;
   std::string name;
   std::string cluster = "redoubt";
+  OnFailover on_failover = OnFailover::kAdopt;
   std::optional<uint64_t> seed;
   std::optional<Distribution> vacation;
   DaemonFlags daemon;

@@ -25,6 +25,11 @@ inline constexpr Duration kFarewellLimit = std::chrono::seconds(1);
 // And for its last answers to leave.
 inline constexpr Duration kDrainLimit = std::chrono::seconds(5);
 
+// How long a copy without a manager lives, waiting to be adopted.
+inline constexpr Duration kOrphanTime = std::chrono::seconds(5);
+// Bytes of results and texts that are kept for adoption; the copies are as many as can be queued and running.
+inline constexpr size_t kMaxKeptBytes = 64 << 20;
+
 // A command that was asked to stop (SIGTERM) is killed after this.
 inline constexpr Duration kKillAfter = std::chrono::seconds(1);
 // Of what a command says on stderr: the end, for the text of its failure.
@@ -34,6 +39,7 @@ inline constexpr Duration kFirstRestartPause = std::chrono::milliseconds(10);
 inline constexpr Duration kLongestRestartPause = std::chrono::seconds(1);
 
 static_assert(kStderrKept + 512 < wire::kMaxTextBytes, "what a command said must fit into a failure's text");
+static_assert(kMaxKeptBytes >= wire::kDefaultMaxPayload + wire::kMaxTextBytes, "one usual result must fit");
 static_assert(kDefaultQueueLimit <= kMaxQueueLimit);
 
 }  // namespace redoubt::replica

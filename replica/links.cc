@@ -15,6 +15,8 @@ struct LinkOf {
   const LinkId* operator()(const DummyArrived& event) const { return &event.link; }
   const LinkId* operator()(const CopyArrived& event) const { return &event.link; }
   const LinkId* operator()(const HaltArrived& event) const { return &event.link; }
+  const LinkId* operator()(const AnnounceArrived& event) const { return &event.link; }
+  const LinkId* operator()(const AdoptArrived& event) const { return &event.link; }
   const LinkId* operator()(const StrayArrived& event) const { return &event.link; }
   template <class Other>
   const LinkId* operator()(const Other&) const {
@@ -99,7 +101,7 @@ void Replica::on(Turn& turn, LinkLost& event) {
   Peer* peer = find(event.link);
   if (!peer) return;
   peer->phase = Phase::kDown;
-  drop_copies_of(turn, event.link);
+  orphan_copies_of(turn, event.link);
 }
 
 void Replica::on(Turn& turn, WelcomeArrived& event) {
@@ -120,10 +122,7 @@ void Replica::on(Turn& turn, WelcomeArrived& event) {
   peer->newest_sent_us = welcome.sent_us;
   peer->transit.excess(turn.now, welcome.sent_us);
   turn.effects.push_back(Admit{peer->link, welcome.max_payload});
-  if (welcome.epoch < highest_)
-    turn.effects.push_back(
-        Warn{peer->link, "it is of an earlier epoch than one already seen: its copies will be dropped"});
-  highest_ = std::max(highest_, welcome.epoch);
+  if (welcome.rules) begin_rule(turn, *peer, welcome.epoch);
 }
 
 void Replica::on(Turn& turn, DummyArrived& event) {
@@ -164,6 +163,7 @@ void Replica::on(Turn& turn, StopAsked&) {
     send_dummy(turn, peer, true);
   }
   give_back_queue(turn);
+  give_up_detached(turn);
 }
 
 void Replica::end_if_done(Turn& turn) {
@@ -179,24 +179,7 @@ void Replica::end_if_done(Turn& turn) {
 void Replica::close(Turn& turn, Peer& peer, CloseReason reason, std::string text) {
   peer.phase = Phase::kDown;
   turn.effects.push_back(CloseLink{peer.link, reason, std::move(text)});
-  drop_copies_of(turn, peer.link);
-}
-
-// Nobody is left to answer: the queued ones go, the running ones are asked to stop and what they still say is
-// dropped.
-void Replica::drop_copies_of(Turn& turn, LinkId link) {
-  copies_.each([&](CopyHandle copy, Held& held) {
-    if (held.origin.link != link || held.orphan) return;
-    if (!held.running) {
-      leave_queue(copy);
-      forget(copy);
-      return;
-    }
-    table_.erase(link.broker, held.origin.copy);
-    held.orphan = true;
-    if (!held.halted) turn.effects.push_back(StopCopy{copy});
-    held.halted = true;
-  });
+  orphan_copies_of(turn, peer.link);
 }
 
 void Replica::send_dummy(Turn& turn, Peer& peer, bool answer) {

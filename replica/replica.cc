@@ -1,4 +1,4 @@
-// One step of the replica; see replica.h. What each event does stands in links.cc and copies.cc.
+// One step of the replica; see replica.h. What each event does stands in links.cc, copies.cc and failover.cc.
 #include "replica/replica.h"
 
 #include <algorithm>
@@ -22,6 +22,7 @@ void Replica::step(Time now, Event event, Effects& effects) {
   if (due <= now) {
     return_from_vacation(turn);
     expire_queued(turn);
+    give_up_overdue(turn);
     keep_alive(turn);
   }
   std::visit([&](auto& happened) { on(turn, happened); }, event);
@@ -31,6 +32,7 @@ void Replica::step(Time now, Event event, Effects& effects) {
 
 Time Replica::next_deadline() const {
   Time next = heap_.empty() ? kNever : heap_.top_key();
+  if (!detached_.empty()) next = std::min(next, detached_.top_key());
   if (!returns_.empty()) next = std::min(next, returns_.top());
   for (const Peer& peer : peers_) next = std::min(next, due(peer));
   if (leaving_ && !finished_ && running_ == 0) next = std::min(next, farewell_until_);

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <string>
@@ -25,6 +27,12 @@
 
 namespace redoubt::replica {
 
+// What becomes of copies whose manager is gone.
+enum class OnFailover : uint8_t {
+  kAdopt,    // they run on and are offered to the next
+  kDiscard,  // they are dropped: the next manager sends them anew
+};
+
 struct Settings {
   std::string name{};
   std::string cluster = "redoubt";
@@ -36,13 +44,15 @@ struct Settings {
   // A worker with nothing to do goes away for so long and then looks again.
   std::optional<Distribution> vacation{};
   uint64_t seed = 1;
+  OnFailover on_failover = OnFailover::kAdopt;
 };
 
 // What the replica dropped without telling anybody: for tests and the log.
 struct Counters {
   uint64_t stale = 0;       // copies of an epoch below the highest seen
   uint64_t duplicates = 0;  // copies that are held already
-  uint64_t orphans = 0;     // results whose link was gone
+  uint64_t unwanted = 0;    // results of copies that had been given up
+  uint64_t adopts = 0;      // answers to an offer that does not stand, or no longer
 };
 
 class Replica {
@@ -84,26 +94,12 @@ class Replica {
     uint32_t level = 0;
   };
 
-  struct Held {
-    Origin origin;
-    wire::RequestId request;
-    uint32_t service = 0;
-    uint32_t attempt = 0;
-    Payload payload;  // until it starts
-    Time arrived, deadline, start_before;
-    Duration charged{};  // what it took to get here beyond the usual
-    bool tell_start = false;
-    bool running = false;
-    bool halted = false;
-    bool orphan = false;       // its link is gone: nobody wants the result
-    CopyHandle ahead, behind;  // neighbours in the queue
-    uint32_t place = ~uint32_t{0};
-  };
-  using Copies = Slab<Held, CopyTag>;
-
-  struct HeapPlace {
-    Copies* copies;
-    uint32_t& operator()(CopyHandle copy) const { return (*copies)[copy].place; }
+  // Whose a copy is. What is orphaned or offered is called detached: it runs on, but nobody hears of it.
+  enum class Standing : uint8_t {
+    kOwned,    // by the broker at its origin, which hears how it ends
+    kOrphan,   // its link is gone, or its broker does not rule any more
+    kOffered,  // the manager knows of it and has not answered
+    kUnwanted  // it runs and has been asked to stop; its result is dropped
   };
 
   // How a copy ended, as its broker is to know it.
@@ -113,6 +109,47 @@ class Replica {
     Payload result{};
     Duration wait{}, service{};
     bool started_expired = false;
+  };
+
+  struct Held {
+    bool detached() const { return standing == Standing::kOrphan || standing == Standing::kOffered; }
+    bool waits() const { return !running && !ending; }  // in the queue
+
+    Origin origin;
+    wire::RequestId request;
+    uint32_t service = 0;
+    uint32_t attempt = 0;
+    Payload payload;  // until it starts
+    Time arrived, deadline, start_before;
+    Duration charged{};  // what it took to get here beyond the usual
+    Time given_up;       // while detached: when it is dropped at the latest, started or not
+    uint64_t max_result = 0;
+    bool tell_start = false;
+    Standing standing = Standing::kOwned;
+    bool running = false;
+    bool halted = false;
+    bool announced = false;          // its worker has told that it starts
+    std::unique_ptr<Ending> ending;  // of one that finished while it was detached
+    CopyHandle ahead, behind;        // neighbours in the queue, or among those that are kept
+    uint32_t place = ~uint32_t{0};   // in heap_ or in detached_
+  };
+  using Copies = Slab<Held, CopyTag>;
+
+  struct HeapPlace {
+    Copies* copies;
+    uint32_t& operator()(CopyHandle copy) const { return (*copies)[copy].place; }
+  };
+
+  // Copies in a row, linked through them.
+  struct Row {
+    CopyHandle first, last;
+  };
+
+  // What an offered copy was when it was given up, for a manager that adopts it in ignorance.
+  struct Gone {
+    wire::Fate fate = wire::Fate::kHaltedQueued;
+    uint32_t level = 0;
+    Duration wait{};
   };
 
   struct Turn {
@@ -133,7 +170,6 @@ class Replica {
   void forgive_own_stall(Time now, Time due);
   void keep_alive(Turn& turn);
   void close(Turn& turn, Peer& peer, wire::CloseReason reason, std::string text);
-  void drop_copies_of(Turn& turn, LinkId link);
   void send_dummy(Turn& turn, Peer& peer, bool answer);
   void end_if_done(Turn& turn);
   static Time due(const Peer& peer);
@@ -143,9 +179,11 @@ class Replica {
   void on(Turn& turn, HaltArrived& event);
   void on(Turn& turn, CopyStarted& event);
   void on(Turn& turn, CopyEnded& event);
+  void send_started(Turn& turn, const Held& held);
   bool refuse(Turn& turn, const Origin& origin, const CopyArrived& event, Duration charged);
   void answer(Turn& turn, const Origin& origin, Ending ending);
-  Ending judge(const Held& held, CopyEnded& event, uint64_t max_payload) const;
+  Ending judge(const Held& held, CopyEnded& event) const;
+  static Ending too_large(Ending ending, size_t bytes, uint64_t limit);
   void end_queued(Turn& turn, CopyHandle copy, wire::Fate fate);
   void give_back_queue(Turn& turn);
   void expire_queued(Turn& turn);
@@ -154,8 +192,29 @@ class Replica {
   void start(Turn& turn, CopyHandle copy);
   void enqueue(CopyHandle copy);
   void leave_queue(CopyHandle copy);
+  void append(Row& row, CopyHandle copy);
+  void take_out(Row& row, CopyHandle copy);
   void forget(CopyHandle copy);
   wire::Load load() const { return {queued(), running_}; }
+
+  // failover.cc: copies without a manager, and the one that takes over
+  void on(Turn& turn, AnnounceArrived& event);
+  void on(Turn& turn, AdoptArrived& event);
+  void begin_rule(Turn& turn, Peer& peer, wire::Epoch epoch);
+  void offer(Turn& turn, Peer& peer);
+  void withdraw_offer();
+  void orphan_copies_of(Turn& turn, LinkId link);
+  void detach(Turn& turn, CopyHandle copy);
+  void keep(Turn& turn, CopyHandle copy, Ending ending);
+  void unkeep(CopyHandle copy);
+  void give_up(Turn& turn, CopyHandle copy);
+  void give_up_overdue(Turn& turn);
+  void give_up_detached(Turn& turn);
+  bool numbers_are_free(const wire::Adopt& adopt) const;
+  void adopt(Turn& turn, const Peer& peer, const wire::Adopted& adopted);
+  void adopt_gone(Turn& turn, const Origin& origin, uint64_t handle);
+  void disown(Turn& turn, uint64_t handle);
+  Gone describe_gone(Time now, const Held& held) const;
 
   Settings settings_;
   Random random_;
@@ -163,10 +222,19 @@ class Replica {
   Copies copies_;
   CopyTable table_;
   IndexedHeap<CopyHandle, Time, HeapPlace> heap_{HeapPlace{&copies_}};  // every queued copy, by start_before
-  CopyHandle first_, last_;                                             // the queue, in order of arrival
+  Row queue_;                                                           // the same, in order of arrival
   std::priority_queue<Time, std::vector<Time>, std::greater<>> returns_;  // of workers on vacation
   uint32_t running_ = 0;
-  wire::Epoch highest_;
+  wire::Epoch highest_;  // copies of an epoch below it are dropped
+  LinkId manager_;       // who has been offered what is detached; generation 0: nobody
+  wire::Epoch rule_;     // its epoch
+  // Every detached copy that runs or has finished, by when it is given up. A queued one is in heap_, by the
+  // same.
+  IndexedHeap<CopyHandle, Time, HeapPlace> detached_{HeapPlace{&copies_}};
+  Row kept_;  // those that have finished, in that order
+  uint32_t kept_count_ = 0;
+  size_t kept_bytes_ = 0;
+  std::map<uint64_t, Gone> gone_;  // by handle: offered, and given up before the manager's answer
   Counters counters_;
   bool leaving_ = false, finished_ = false;
   Time farewell_until_ = kNever;

@@ -25,6 +25,7 @@ Settings settings_of(const Flags& flags) {
   settings.queue_limit = flags.queue_limit;
   settings.vacation = flags.vacation;
   settings.seed = *flags.seed;
+  settings.on_failover = flags.on_failover;
   return settings;
 }
 

@@ -68,6 +68,10 @@ void Shell::on_message(net::Link& link, wire::Message& message) {
     return happened(now, CopyArrived{id, std::move(*copy), link.payload_skipped()});
   if (auto* halt = std::get_if<wire::Halt>(&message)) return happened(now, HaltArrived{id, std::move(*halt)});
   if (auto* dummy = std::get_if<wire::Dummy>(&message)) return happened(now, DummyArrived{id, *dummy});
+  if (auto* adopt = std::get_if<wire::Adopt>(&message))
+    return happened(now, AdoptArrived{id, std::move(*adopt)});
+  if (auto* announce = std::get_if<wire::Announce>(&message))
+    return happened(now, AnnounceArrived{id, *announce});
   if (auto* welcome = std::get_if<wire::Welcome>(&message))
     return happened(now, WelcomeArrived{id, std::move(*welcome)});
   // The link keeps a goodbye's words and gives them with on_lost.

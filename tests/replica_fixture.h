@@ -43,7 +43,8 @@ class ReplicaTest : public testing::Test {
     now_ = until;
   }
 
-  void connect(LinkId link = kLink, wire::Epoch epoch = {1, 0}) {
+  // To a manager, or to a standby that has heard of this epoch.
+  void connect(LinkId link = kLink, wire::Epoch epoch = {1, 0}, bool rules = true) {
     step(LinkUp{link});
     step(WelcomeArrived{link,
                         {.version = 1,
@@ -52,7 +53,8 @@ class ReplicaTest : public testing::Test {
                          .max_payload = 1000,
                          .heartbeat_us = 50'000,
                          .dead_after_us = 500'000,
-                         .sent_us = to_us(now_)}});
+                         .sent_us = to_us(now_),
+                         .rules = rules}});
     step(DummyArrived{link, {.sent_us = to_us(now_)}});
   }
 

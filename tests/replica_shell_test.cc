@@ -156,6 +156,35 @@ TEST_F(ReplicaShellTest, ComesBackAfterALossWithAHigherGenerationAndIsReadyOnce)
   EXPECT_EQ(ready_, 1);
 }
 
+TEST_F(ReplicaShellTest, ACopyThatOutlivesItsLinkIsAdoptedAndAnswered) {
+  std::promise<void> started, go;
+  run({worker_service([&](const Task& task) {
+    started.set_value();
+    go.get_future().wait();
+    return task.payload;
+  })});
+  broker_.send(copy(1, "orphan"));
+  started.get_future().wait();
+
+  broker_.drop_link();
+  const auto holding =
+      broker_.wait_for<wire::Holding>([](const wire::Holding& said) { return !said.held.empty(); });
+  ASSERT_EQ(holding.held.size(), 1U);
+  broker_.send(wire::Adopt{
+      .epoch = {1, 0}, .adopted = {{.handle = holding.held[0].handle, .copy = 9}}, .dropped = {}});
+  go.set_value();
+
+  EXPECT_EQ(done(9).payload.view(), "orphan");
+}
+
+TEST_F(ReplicaShellTest, AnAnnounceReachesTheCore) {
+  run({make_builtin("s", Builtin{}, 1, 1)});
+
+  broker_.send(wire::Announce{.epoch = {2, 0}, .rules = true, .sent_us = to_us(Clock::now())});
+
+  EXPECT_TRUE(broker_.wait_for_count<wire::Holding>(2));
+}
+
 TEST_F(ReplicaShellTest, AMessageThatNoReplicaWantsEndsTheLink) {
   run({make_builtin("s", Builtin{}, 1, 1)});
 
