@@ -85,9 +85,11 @@ Admin::Admin(Ask ask) : impl_(std::make_unique<Impl>()) {
   });
   server.Get("/readyz", [this](const httplib::Request&, httplib::Response& response) {
     const auto view = impl_->ask();
-    const bool ready = view && !view->stopping;
+    const bool ready = view && view->ready && !view->stopping;
     response.status = ready ? 200 : 503;
-    response.set_content(ready ? "manager\n" : "not serving\n", "text/plain");
+    const std::string why = view && !view->trouble.empty() ? ": " + view->trouble : "";
+    response.set_content(ready ? std::string(name_of(view->role)) + "\n" : "not serving" + why + "\n",
+                         "text/plain");
   });
   server.Get("/status", [with_snapshot](const httplib::Request&, httplib::Response& response) {
     with_snapshot(response, "application/json", status_json);

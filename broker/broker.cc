@@ -11,7 +11,9 @@ namespace {
 struct Dispatcher {
   Turn& turn;
 
-  void operator()(const Tick&) const {}
+  // Ticks, and what a manager has no step for: see node.cc.
+  template <class Other>
+  void operator()(const Other&) const {}
   void operator()(const ClientUp& event) const { client_up(turn, event.link, event.hello); }
   void operator()(const ReplicaUp& event) const { replica_up(turn, event); }
   void operator()(const SubmitArrived& event) const {
@@ -44,11 +46,16 @@ struct Dispatcher {
   void operator()(const ReplicaLeaving& event) const {
     if (hears(event.link)) replica_leaving(turn, turn.state.replica_of(event.link));
   }
+  void operator()(const HoldingArrived& event) const {
+    if (hears(event.link)) replica_holds(turn, event.link, event.holding);
+  }
   void operator()(const LinkLost& event) const {
     if (turn.state.client_of(event.link))
       client_lost(turn, event.link);
     else if (const ReplicaId replica = turn.state.replica_of(event.link))
       replica_lost(turn, replica, event.why);
+    else
+      follower_lost(turn, event.link, event.why);
   }
 
   // Every frame of a replica is a sign of life. False when the link was given up while the frame was under
@@ -74,17 +81,61 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
     deadlines_passed(turn);
     settle(turn);
     forget_lingering(turn);
+    drop_slow_followers(turn);
   }
   std::visit(Dispatcher{turn}, event);
   // After the event: what has just been heard counts.
   if (due <= now) heartbeats(turn);
+  if (!state_.inherited.empty()) recover(turn);
   last_step_ = now;
+}
+
+void Broker::take_over(Time now, Table& table, uint64_t seq, bool stale, Effects& effects) {
+  CHECK(last_step_ == Time{});
+  Turn turn{state_, now, effects};
+  state_.checkpoint_seq = seq;
+  inherit(turn, table, stale);
+}
+
+std::unique_ptr<Table> Broker::step_down(Time now) { return bequeath(state_, now); }
+
+void Broker::follower_up(Time now, LinkId link, BrokerNumber number, const std::string& name,
+                         Effects& effects) {
+  Turn turn{state_, now, effects};
+  broker::follower_up(turn, link, number, name);
+}
+
+void Broker::follower_heard(Time now, LinkId link, const wire::Pulse& pulse, Effects& effects) {
+  Turn turn{state_, now, effects};
+  broker::follower_heard(turn, link, pulse);
+}
+
+void Broker::set_committed(Time now, BrokerSet members, Effects& effects) {
+  Turn turn{state_, now, effects};
+  if (state_.committed == members) return;
+  state_.committed = members;
+  dispatch_confirmed(turn);
+}
+
+void Broker::expect_holding(LinkId link) {
+  const ReplicaId id = state_.replica_of(link);
+  if (!id || state_.replicas[id].awaited) return;
+  state_.replicas[id].awaited = true;
+  ++state_.awaited_replicas;
+}
+
+void Broker::know_service(const std::string& name) {
+  if (const ServiceId* id = state_.learn_service(name)) state_.services[*id].offered = true;
 }
 
 Time Broker::next_deadline() const {
   Time due = kNever;
   if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
   if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());
+  due = std::min(due, followers_due(state_));
+  if (!state_.inherited.empty())
+    due = std::min(due,
+                   state_.awaited_replicas > 0 && state_.sent_again == 0 ? state_.recovers_at : last_step_);
   if (state_.awaited > 0) due = std::min(due, state_.settles_at);
   if (!state_.lingering.empty()) {
     const Client* client = state_.clients.find(state_.lingering.front());

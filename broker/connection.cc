@@ -8,10 +8,19 @@ namespace redoubt::broker {
 
 using wire::CloseReason;
 
-Connection::Connection(Shell& shell, net::Loop& loop, asio::ip::tcp::socket socket, LinkId id)
+Connection::Connection(Shell& shell, net::Loop& loop, asio::ip::tcp::socket socket, LinkId id,
+                       uint32_t dialler)
     : shell_(shell),
       id_(id),
-      link_(std::make_shared<net::Link>(loop, std::move(socket), *this, static_cast<uint64_t>(id))) {}
+      dialler_(dialler),
+      link_(std::make_shared<net::Link>(loop, std::move(socket), *this, static_cast<uint64_t>(id))) {
+  if (dialler != kAccepted) stage_ = Stage::kDialled;
+}
+
+void Connection::greet_broker() {
+  link_->send(shell_.hello());
+  link_->send(shell_.enlistment());
+}
 
 void Connection::on_message(net::Link&, wire::Message& message) {
   switch (stage_) {
@@ -29,6 +38,15 @@ void Connection::on_message(net::Link&, wire::Message& message) {
       return out_of_order(message);
     case Stage::kReplica:
       return from_replica(message);
+    case Stage::kDialled:
+      if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return welcomed(*welcome);
+      return out_of_order(message);
+    case Stage::kUnlisted:
+    case Stage::kWelcomed:
+      if (const auto* enlistment = std::get_if<wire::Enlist>(&message)) return enlist(*enlistment);
+      return out_of_order(message);
+    case Stage::kBroker:
+      return from_broker(message);
   }
 }
 
@@ -38,8 +56,14 @@ void Connection::greet(wire::Hello& hello) {
   hello_ = std::move(hello);
   if (hello_.role == wire::Role::kClient && shell_.clients_full())
     return shell_.close(*this, CloseReason::kTooManyClients, "the limit of --max-clients is reached");
-  link_->set_max_payload(shell_.settings().max_payload);
+  const bool broker = hello_.role == wire::Role::kBroker;
+  // What one broker has let in the others must be able to hold.
+  link_->set_max_payload(broker ? wire::kMaxMaxPayload : shell_.settings().max_payload);
   link_->send(shell_.welcome());
+  if (broker) {
+    stage_ = Stage::kUnlisted;
+    return;
+  }
   if (hello_.role == wire::Role::kReplica) {
     stage_ = Stage::kUnregistered;
     return;
@@ -68,13 +92,52 @@ void Connection::from_replica(wire::Message& message) {
     return shell_.step(CopyStarted{id_, *started});
   if (const auto* dummy = std::get_if<wire::Dummy>(&message)) return shell_.step(DummyArrived{id_, *dummy});
   if (std::get_if<wire::Leaving>(&message)) return shell_.step(ReplicaLeaving{id_});
+  if (const auto* holding = std::get_if<wire::Holding>(&message))
+    return shell_.step(HoldingArrived{id_, *holding});
   if (std::get_if<wire::Goodbye>(&message)) return;
+  out_of_order(message);
+}
+
+void Connection::welcomed(const wire::Welcome& welcome) {
+  if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax)
+    return shell_.close(*this, CloseReason::kVersion,
+                        "version " + std::to_string(welcome.version) + " is not spoken here");
+  hello_.name = welcome.name;
+  hello_.role = wire::Role::kBroker;
+  link_->set_max_payload(wire::kMaxMaxPayload);
+  stage_ = Stage::kWelcomed;
+}
+
+void Connection::enlist(const wire::Enlist& enlistment) {
+  const bool dialled = stage_ == Stage::kWelcomed;
+  if (!dialled) link_->send(shell_.enlistment());
+  stage_ = Stage::kBroker;
+  hello_.name = enlistment.name;
+  shell_.greeted(*this);
+  shell_.step(BrokerUp{id_, hello_, enlistment, dialled});
+}
+
+void Connection::from_broker(wire::Message& message) {
+  if (link_->payload_skipped())
+    return shell_.close(*this, CloseReason::kOversize, "a payload over every broker's limit");
+  if (const auto* pulse = std::get_if<wire::Pulse>(&message)) return shell_.step(PulseArrived{id_, *pulse});
+  if (const auto* ask = std::get_if<wire::VoteAsk>(&message)) return shell_.step(VoteAskArrived{id_, *ask});
+  if (const auto* vote = std::get_if<wire::Vote>(&message)) return shell_.step(VoteArrived{id_, *vote});
+  if (const auto* over = std::get_if<wire::HandOver>(&message))
+    return shell_.step(HandOverArrived{id_, *over});
+  if (std::get_if<wire::Goodbye>(&message)) return;
+  const bool of_stream = std::get_if<wire::Add>(&message) || std::get_if<wire::Remove>(&message) ||
+                         std::get_if<wire::Mark>(&message) || std::get_if<wire::ClientGone>(&message) ||
+                         std::get_if<wire::Collect>(&message);
+  if (of_stream) return shell_.step(StreamArrived{id_, message});
   out_of_order(message);
 }
 
 void Connection::out_of_order(const wire::Message& message) {
   static constexpr const char* kStages[] = {"a link that has not said hello", "a client",
-                                            "a replica not yet registered", "a replica"};
+                                            "a replica not yet registered",   "a replica",
+                                            "a broker not yet enlisted",      "a broker that we dialled",
+                                            "a broker that has welcomed us",  "a broker"};
   const std::string text =
       std::string("a ") + wire::name_of(message) + " from " + kStages[static_cast<size_t>(stage_)];
   shell_.close(*this, CloseReason::kOutOfOrder, text);

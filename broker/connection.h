@@ -13,10 +13,25 @@ class Shell;
 
 class Connection final : public net::LinkUser {
  public:
-  // A stranger must say hello; a replica must then register.
-  enum class Stage : uint8_t { kStranger, kClient, kUnregistered, kReplica };
+  // A stranger must say hello; a replica must then register, a broker enlist. A broker that we have dialled
+  // must welcome us, then enlist.
+  enum class Stage : uint8_t {
+    kStranger,
+    kClient,
+    kUnregistered,
+    kReplica,
+    kUnlisted,
+    kDialled,
+    kWelcomed,
+    kBroker
+  };
+  static constexpr uint32_t kAccepted = ~uint32_t{0};  // not dialled
 
-  Connection(Shell& shell, net::Loop& loop, asio::ip::tcp::socket socket, LinkId id);
+  // `dialler`: which of the shell's diallers made it.
+  Connection(Shell& shell, net::Loop& loop, asio::ip::tcp::socket socket, LinkId id,
+             uint32_t dialler = kAccepted);
+  // The first words of who has dialled.
+  void greet_broker();
 
   void on_message(net::Link& link, wire::Message& message) override;
   void on_lost(net::Link& link, wire::CloseReason reason, const std::string& text) override;
@@ -24,16 +39,25 @@ class Connection final : public net::LinkUser {
   net::Link& link() { return *link_; }
   LinkId id() const { return id_; }
   Stage stage() const { return stage_; }
+  uint32_t dialler() const { return dialler_; }
+  bool in_handshake() const {
+    return stage_ != Stage::kClient && stage_ != Stage::kReplica && stage_ != Stage::kBroker;
+  }
+  bool is_guest() const { return stage_ == Stage::kClient || stage_ == Stage::kReplica; }
   const wire::Hello& hello() const { return hello_; }
 
  private:
   void greet(wire::Hello& hello);
   void from_client(wire::Message& message);
   void from_replica(wire::Message& message);
+  void from_broker(wire::Message& message);
+  void welcomed(const wire::Welcome& welcome);
+  void enlist(const wire::Enlist& enlist);
   void out_of_order(const wire::Message& message);
 
   Shell& shell_;
   const LinkId id_;
+  const uint32_t dialler_;
   std::shared_ptr<net::Link> link_;
   Stage stage_ = Stage::kStranger;
   wire::Hello hello_;

@@ -29,7 +29,8 @@ struct Counters {
   std::array<uint64_t, kRefusals> refusals{};
   std::array<uint64_t, kCopyFates> copies{};
   std::array<uint64_t, kLateResults> late_results{};
-  uint64_t dispatched = 0;
+  uint64_t dispatched = 0;  // with those that were adopted
+  uint64_t adopted = 0;     // copies of an earlier manager (or link) that replicas still had
   uint64_t admitted = 0;
   uint64_t joined = 0;           // re-sends of requests that are still running
   uint64_t answered_again = 0;   // re-sends of requests that had ended
@@ -37,6 +38,9 @@ struct Counters {
   uint64_t started_expired = 0;  // executions that began after their deadline
   uint64_t replicas_lost = 0;
   uint64_t clients_lost = 0;
+  uint64_t failovers = 0;   // times this broker took over
+  uint64_t sent_again = 0;  // inherited requests that nobody held
+  uint64_t standbys_lost = 0;
 
   template <class Enum, size_t N>
   static void count(std::array<uint64_t, N>& of, Enum which) {

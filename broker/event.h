@@ -66,6 +66,65 @@ struct ReplicaLeaving {
   LinkId link;
 };
 
+// What a replica has from earlier managers; said to one that begins to rule.
+struct HoldingArrived {
+  LinkId link;
+  const wire::Holding& holding;
+};
+
+// ---- Other brokers.
+
+// A broker has enlisted. `dialled`: by us; else it dialled us.
+struct BrokerUp {
+  LinkId link;
+  const wire::Hello& hello;
+  const wire::Enlist& enlist;
+  bool dialled;
+};
+
+// A broker of the group cannot be reached. `refused`: its host says that nobody listens there.
+struct BrokerUnreachable {
+  uint32_t broker;
+  bool refused;
+};
+
+struct PulseArrived {
+  LinkId link;
+  const wire::Pulse& pulse;
+};
+
+struct VoteAskArrived {
+  LinkId link;
+  const wire::VoteAsk& ask;
+};
+
+struct VoteArrived {
+  LinkId link;
+  const wire::Vote& vote;
+};
+
+struct HandOverArrived {
+  LinkId link;
+  const wire::HandOver& hand_over;
+};
+
+// Part of the checkpoint stream: Collect, Add, Remove, Mark or ClientGone.
+struct StreamArrived {
+  LinkId link;
+  wire::Message& message;
+};
+
+// What a Persist of this number asked for is on disk, and all before it.
+struct Persisted {
+  uint64_t number;
+};
+
+// Everything that had arrived has been stepped through: the moment to acknowledge it in one go.
+struct TurnEnded {};
+
+// The process is to end: hand over, if there is somebody to hand over to.
+struct StopAsked {};
+
 // The link is gone, whoever was behind it.
 struct LinkLost {
   LinkId link;
@@ -76,6 +135,8 @@ struct LinkLost {
 struct Tick {};
 
 using Event = std::variant<Tick, ClientUp, ReplicaUp, SubmitArrived, CancelArrived, AcknowledgeArrived,
-                           CopyStarted, CopyDone, DummyArrived, ReplicaLeaving, LinkLost>;
+                           CopyStarted, CopyDone, DummyArrived, ReplicaLeaving, LinkLost, HoldingArrived,
+                           BrokerUp, BrokerUnreachable, PulseArrived, VoteAskArrived, VoteArrived,
+                           HandOverArrived, StreamArrived, Persisted, TurnEnded, StopAsked>;
 
 }  // namespace redoubt::broker

@@ -41,6 +41,20 @@ inline constexpr Duration kSettling = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxAwaited = 256;  // names of services that only clients have told
 // A link that has not said who it is.
 inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
+
+// ---- Standbys.
+
+inline constexpr uint32_t kMaxFollowers = 12;  // brokers that take in the checkpoint stream
+// Bytes of the stream that a follower has not acknowledged: beyond it the follower is given up. While it
+// collects, the walk stops at a smaller number, so that pulses and changes do not queue up behind it.
+inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kCollectBytes = uint64_t{1} << 20;
+inline constexpr uint32_t kCollectedAStep = 512;  // requests and records that one step of the walk sends
+// A new manager waits so long for replicas to say what they hold before it sends requests again.
+inline constexpr Duration kRecovering = std::chrono::milliseconds(20);
+inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step sends: a turn must end
+// A manager that leaves waits so long for its successor to rule.
+inline constexpr Duration kHandOverLimit = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxStatusAskers = 256;  // who wait for the next status text
 inline constexpr uint32_t kMaxStrangers = 4096;    // links in handshake
 

@@ -4,62 +4,14 @@
 #include <asio/signal_set.hpp>
 
 #include "broker/admin.h"
+#include "broker/flags.h"
 #include "broker/shell.h"
-#include "options/daemon.h"
-#include "options/options.h"
 
 namespace redoubt::broker {
 namespace {
 
 // A broker that stops waits this long for what it has accepted.
 constexpr Duration kDrainLimit = std::chrono::seconds(10);
-
-struct Flags {
-  Address listen{"127.0.0.1", 7400};
-  std::optional<Address> admin;
-  std::string name;
-  Settings settings;
-  ShellSettings shell;
-  ByteSize max_payload{wire::kDefaultMaxPayload};
-  ByteSize held_limit{Settings{}.held_limit};
-  std::optional<uint32_t> replica_threshold;
-  DaemonFlags daemon;
-};
-
-void declare(Options& options, Flags& flags) {
-  using namespace std::chrono_literals;
-  const Range<Duration> time{1ms, 1h};
-  options.add("listen", flags.listen, "where clients and replicas connect");
-  options.add("name", flags.name, "what this broker is called (its address)");
-  options.add("cluster", flags.shell.cluster, "only those who name the same cluster are served");
-  options.add("admin", flags.admin, "HTTP: /healthz /readyz /status /metrics (none)");
-  options.add("heartbeat", flags.settings.heartbeat, time,
-              "pause after which a quiet link gets a sign of life");
-  options.add("dead-after", flags.settings.dead_after, time, "silence after which a replica counts as dead");
-  options.add("attempts", flags.settings.attempts, {1, kMaxAttempts},
-              "executions of one request at one level that may fail or be lost with their replica");
-  options.add("queue-limit", flags.settings.queue_limit, {0, kMaxQueueLimit},
-              "requests waiting at the manager");
-  options.add("admit-rate", flags.settings.admit_rate, {0, 1e9}, "requests admitted a second, 0: unlimited");
-  options.add("admit-burst", flags.settings.admit_burst, {1, kMaxQueueLimit},
-              "requests admitted at once beyond the rate");
-  options.add(
-      "replica-threshold", flags.replica_threshold, {1, 1'000'000},
-      "copies outstanding at a replica from which it counts as loaded (twice its workers plus one measured "
-      "round trip's worth)");
-  options.add_choice(
-      "pick", flags.settings.pick,
-      {{"least-loaded", Pick::kLeastLoaded}, {"p2c", Pick::kTwoChoices}, {"random", Pick::kRandom}},
-      "how replicas are chosen");
-  options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{wire::kMaxMaxPayload}},
-              "largest payload of a request or result");
-  options.add(
-      "held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
-      "payload bytes of all admitted requests together; beyond it requests are refused as queue_full");
-  options.add("max-clients", flags.shell.max_clients, {1, kMaxSessions}, "clients connected at once");
-  options.add("seed", flags.settings.seed, "of random picks");
-  add_daemon_flags(options, flags.daemon);
-}
 
 void observe(const Note& note) {
   switch (note.kind) {
@@ -84,16 +36,55 @@ void observe(const Note& note) {
     case Note::Kind::kLinkClosed:
       spdlog::warn("closed the link of {}: {}", note.name, note.text);
       break;
+    case Note::Kind::kBrokerJoined:
+      spdlog::info("broker {} is linked ({})", note.name, note.text);
+      break;
+    case Note::Kind::kBrokerLost:
+      spdlog::warn("broker {} lost: {}", note.name, note.text);
+      break;
+    case Note::Kind::kInSync:
+      spdlog::info("standby {} is in sync", note.name);
+      break;
+    case Note::Kind::kOutOfSync:
+      spdlog::warn("standby {} is out of sync: {}", note.name, note.text);
+      break;
+    case Note::Kind::kGroup:
+      spdlog::warn("{}: {}", note.name, note.text);
+      break;
   }
 }
 
-int run(Flags& flags) {
-  Settings& settings = flags.settings;
-  settings.max_payload = flags.max_payload.bytes;
-  settings.held_limit = flags.held_limit.bytes;
-  settings.replica_threshold = flags.replica_threshold.value_or(0);
-  settings.name = flags.name;
-  Shell shell(settings, flags.shell, observe);
+void tell_role(const RoleChanged& change) {
+  const char* role = name_of(change.role);
+  if (change.stale)
+    spdlog::warn(
+        "rules as stale in epoch {}: nobody who was in sync is left, so only what clients send again is run",
+        change.epoch.number);
+  else
+    spdlog::info("is {} now, epoch {}", role, change.epoch.number);
+  if (change.stale)
+    print_event("role", {{"role", role}, {"epoch", change.epoch.number}, {"stale", true}});
+  else
+    print_event("role", {{"role", role}, {"epoch", change.epoch.number}});
+}
+
+int run(const Flags& flags, Setup setup) {
+  std::unique_ptr<MemoryFile> file;
+  Memory memory;
+  if (!setup.folder.empty()) {
+    file = std::make_unique<MemoryFile>();
+    Result<Memory> found = file->open(setup.folder, setup.group.hash, setup.group.self);
+    if (!found) {
+      spdlog::error(found.error());
+      return 1;
+    }
+    memory = *found;
+  }
+  bool ready = false;
+  const auto on_role = [&](const RoleChanged& change) {
+    if (ready) tell_role(change);
+  };
+  Shell shell(setup.settings, setup.group, memory, setup.shell, {observe, on_role}, std::move(file));
   Admin admin([&] { return shell.snapshot(); });
   shell.write_status_with(
       [&](Snapshot view, auto done) { admin.write_status(std::move(view), std::move(done)); });
@@ -116,8 +107,11 @@ int run(Flags& flags) {
     signals.async_wait(on_signal);
   };
   signals.async_wait(on_signal);
-  print_event("ready", {{"listen", shell.address()}, {"admin", admin.address()}, {"role", "manager"}});
-  print_event("role", {{"role", "manager"}, {"epoch", shell.epoch().number}});
+  shell.begin();
+  print_event("ready",
+              {{"listen", shell.address()}, {"admin", admin.address()}, {"role", name_of(shell.role())}});
+  ready = true;
+  tell_role({shell.role(), shell.welcome().epoch, false});
   shell.run();
   print_event("stopped");
   spdlog::shutdown();
@@ -135,15 +129,8 @@ int main(int argc, char** argv) {
                   "Forwards clients' requests to replicas, k copies a level; the first success wins.");
   broker::declare(options, flags);
   if (const Parsed parsed = options.parse(argc, argv); !parsed.run) return parsed.finish();
-  if (flags.settings.dead_after <= 2 * flags.settings.heartbeat)
-    return options
-        .usage_error("--dead-after must be more than twice --heartbeat, or a living peer counts as dead")
-        .finish();
-  for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
-    if (text->size() > wire::kMaxNameBytes)
-      return options
-          .usage_error(std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes")
-          .finish();
+  Result<broker::Setup> setup = broker::complete(flags);
+  if (!setup) return options.usage_error(setup.error()).finish();
   start_daemon("redoubt-broker", flags.daemon);
-  return broker::run(flags);
+  return broker::run(flags, *setup);
 }

@@ -116,6 +116,33 @@ void peers(const Snapshot& view, Families& out) {
                 {{"reason", wire::name_of(static_cast<wire::CloseReason>(i))}}, view.links.closed[i]);
 }
 
+void group(const Snapshot& view, Families& out) {
+  out.gauge("redoubt_epoch", "number of the manager's rule", {}, static_cast<double>(view.epoch.number));
+  for (const BrokerRole role :
+       {BrokerRole::kStandby, BrokerRole::kManager, BrokerRole::kWitness, BrokerRole::kSuspended})
+    out.gauge("redoubt_role", "1 for the role this broker has", {{"role", name_of(role)}},
+              role == view.role ? 1 : 0);
+  out.counter("redoubt_checkpoint_seq", "changes of the checkpointed state", {}, view.checkpoint_seq);
+  out.gauge("redoubt_checkpoint_lag", "changes that the slowest in-sync standby has not acknowledged", {},
+            static_cast<double>(view.checkpoint_lag));
+  out.gauge("redoubt_standbys_in_sync", "standbys that hold all that this manager has", {},
+            view.standbys_in_sync);
+  out.gauge("redoubt_in_sync_set_version", "version of the in-sync set within its epoch", {},
+            static_cast<double>(view.sync_set.version));
+  out.gauge("redoubt_unprotected", "1 while an acknowledgement was asked for and nobody is in sync", {},
+            view.unprotected ? 1 : 0);
+  out.gauge("redoubt_stale", "1 while the manager took over without having been in sync", {},
+            view.stale ? 1 : 0);
+  out.counter("redoubt_failovers_total", "times this broker took over from another", {},
+              view.counters.failovers);
+  out.counter("redoubt_sent_again_total", "inherited requests that no replica held", {},
+              view.counters.sent_again);
+  out.counter("redoubt_copies_adopted_total", "copies that a replica held from an earlier manager", {},
+              view.counters.adopted);
+  out.counter("redoubt_standbys_lost_total", "standbys that left the in-sync set", {},
+              view.counters.standbys_lost);
+}
+
 }  // namespace
 
 std::string metrics_text(const Snapshot& view) {
@@ -123,9 +150,7 @@ std::string metrics_text(const Snapshot& view) {
   requests(view, out);
   copies(view, out);
   peers(view, out);
-  out.gauge("redoubt_epoch", "number of this manager's rule", {}, static_cast<double>(view.epoch.number));
-  out.gauge("redoubt_role", "1 for the role this broker has", {{"role", "manager"}}, 1);
-  out.counter("redoubt_checkpoint_seq", "changes of the checkpointed state", {}, view.checkpoint_seq);
+  group(view, out);
   return out.text();
 }
 

@@ -9,6 +9,9 @@
 
 namespace redoubt::broker {
 
+// How many standbys must have a request before a copy of it leaves.
+enum class CheckpointAck : uint8_t { kNone, kOne, kAll };
+
 enum class Pick : uint8_t { kLeastLoaded, kTwoChoices, kRandom };
 
 struct Settings {
@@ -21,6 +24,7 @@ struct Settings {
   uint32_t admit_burst = 1;      // requests that may come at once beyond the rate
   uint32_t replica_threshold =
       0;  // copies outstanding at a replica from which it counts as loaded, 0: measured
+  CheckpointAck checkpoint_ack = CheckpointAck::kNone;
   Pick pick = Pick::kLeastLoaded;
   uint64_t max_payload = wire::kDefaultMaxPayload;
   uint64_t held_limit = uint64_t{1} << 30;  // bytes of all admitted requests' payloads together

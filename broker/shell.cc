@@ -13,12 +13,18 @@ namespace {
 constexpr Duration kStopPause = std::chrono::milliseconds(5);  // between two looks whether all is written
 }
 
-Shell::Shell(Settings settings, ShellSettings shell_settings, Observer observer)
-    : broker_(std::move(settings)),
+Shell::Shell(Settings settings, GroupSettings group, Memory memory, ShellSettings shell_settings,
+             Observer observer, std::unique_ptr<MemoryFile> file)
+    : node_(std::move(settings), std::move(group), memory),
       shell_settings_(std::move(shell_settings)),
       observer_(std::move(observer)),
       listener_(loop_, [this](asio::ip::tcp::socket socket) { accepted(std::move(socket)); }),
-      timer_(loop_.io()) {}
+      timer_(loop_.io()),
+      file_(std::move(file)) {
+  if (file_)
+    file_->start(
+        [this](uint64_t number) { asio::post(loop_.io(), [this, number] { step(Persisted{number}); }); });
+}
 
 Shell::~Shell() = default;
 
@@ -49,17 +55,17 @@ Connection* Shell::find(LinkId id) {
 }
 
 void Shell::forget(Connection& connection) {
-  const auto stage = connection.stage();
-  if (stage == Connection::Stage::kClient) --clients_;
-  if (stage == Connection::Stage::kStranger || stage == Connection::Stage::kUnregistered) --in_handshake_;
+  if (connection.stage() == Connection::Stage::kClient) --clients_;
+  if (connection.in_handshake() && connection.dialler() == Connection::kAccepted) --in_handshake_;
   const auto slot = Handle<Slot>::of(static_cast<uint64_t>(connection.id()));
   closed_.push_back(std::move(connections_[slot].connection));
   connections_.give_back(slot);
 }
 
-void Shell::greeted(const Connection& connection) {
-  --in_handshake_;
+void Shell::greeted(Connection& connection) {
+  if (connection.dialler() == Connection::kAccepted) --in_handshake_;
   if (connection.stage() == Connection::Stage::kClient) ++clients_;
+  if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
 
 void Shell::close(Connection& connection, CloseReason reason, const std::string& text) {
@@ -71,52 +77,58 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
   if (reason != CloseReason::kNone) {
     ++links_.closed[static_cast<size_t>(reason)];
     const std::string who = connection.hello().name.empty() ? "a stranger" : connection.hello().name;
-    observer_({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
-               std::string(wire::name_of(reason)) + ": " + text});
+    observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
+                    std::string(wire::name_of(reason)) + ": " + text});
   }
-  const bool known =
-      connection.stage() == Connection::Stage::kClient || connection.stage() == Connection::Stage::kReplica;
+  const bool known = !connection.in_handshake();
   const LinkId id = connection.id();
+  const uint32_t dialler = connection.dialler();
   forget(connection);
   if (known) step(LinkLost{id, text});
+  if (dialler != Connection::kAccepted) dial_again(dialler);
 }
 
 void Shell::close_strangers() {
   while (!strangers_.empty()) {
     Connection* connection = find(strangers_.front().link);
-    const bool waiting = connection && (connection->stage() == Connection::Stage::kStranger ||
-                                        connection->stage() == Connection::Stage::kUnregistered);
+    const bool waiting = connection && connection->in_handshake();
     if (waiting && strangers_.front().until > loop_.now()) return;
     strangers_.pop_front();
-    if (waiting) close(*connection, CloseReason::kHandshakeTime, "said neither hello nor register in time");
+    if (waiting) close(*connection, CloseReason::kHandshakeTime, "said neither hello nor who it is in time");
   }
 }
 
 wire::Welcome Shell::welcome() {
-  const State& state = broker_.state();
+  const Settings& settings = node_.settings();
   return {.version = wire::kVersionMax,
-          .name = state.settings.name,
-          .epoch = state.epoch,
-          .max_payload = state.settings.max_payload,
-          .heartbeat_us = static_cast<uint64_t>(to_us(state.settings.heartbeat)),
-          .dead_after_us = static_cast<uint64_t>(to_us(state.settings.dead_after)),
-          .sent_us = to_us(loop_.now())};
+          .name = settings.name,
+          .epoch = node_.epoch(),
+          .max_payload = settings.max_payload,
+          .heartbeat_us = static_cast<uint64_t>(to_us(settings.heartbeat)),
+          .dead_after_us = static_cast<uint64_t>(to_us(settings.dead_after)),
+          .sent_us = to_us(loop_.now()),
+          .rules = node_.rules()};
 }
 
 // ---- the core
 
 void Shell::step(const Event& event) {
-  broker_.step(loop_.now(), event, effects_);
+  node_.step(loop_.now(), event, effects_);
   // Carrying out an effect may close a link, which is an event again; its effects come after these.
   if (carrying_out_) return;
   carrying_out_ = true;
   for (size_t i = 0; i < effects_.size(); ++i) carry_out(effects_[i]);
   effects_.clear();
   carrying_out_ = false;
+  // Nothing has to outlive this process: what is to be written down counts at once.
+  if (written_.empty()) return;
+  const uint64_t last = written_.back();
+  written_.clear();
+  step(Persisted{last});
 }
 
 void Shell::carry_out(Effect& effect) {
-  if (const auto* note = std::get_if<Note>(&effect)) return observer_(*note);
+  if (const auto* note = std::get_if<Note>(&effect)) return observer_.note(*note);
   if (const auto* closing = std::get_if<CloseLink>(&effect)) {
     Connection* connection = find(closing->link);
     if (!connection) return;
@@ -130,6 +142,14 @@ void Shell::carry_out(Effect& effect) {
   if (const auto* one = std::get_if<SendReply>(&effect)) return send(one->to, one->reply);
   if (const auto* one = std::get_if<SendHalt>(&effect)) return send(one->to, one->halt);
   if (const auto* one = std::get_if<SendDummy>(&effect)) return send(one->to, one->dummy);
+  if (const auto* one = std::get_if<SendAdopt>(&effect)) return send(one->to, one->adopt);
+  if (send_to_brokers(effect)) return;
+  if (const auto* dial = std::get_if<Dial>(&effect)) return carry_out(*dial);
+  if (const auto* persist = std::get_if<Persist>(&effect)) return carry_out(*persist);
+  if (const auto* told = std::get_if<Announce>(&effect)) return announce(*told);
+  if (const auto* hold = std::get_if<HoldReads>(&effect)) return hold_reads(hold->held);
+  if (const auto* role = std::get_if<RoleChanged>(&effect)) return observer_.role(*role);
+  if (std::get_if<Left>(&effect)) stop_at_ = loop_.now();  // at the end of the turn, when all is written
 }
 
 // ---- turns
@@ -137,14 +157,15 @@ void Shell::carry_out(Effect& effect) {
 void Shell::turn_end() {
   closed_.clear();
   close_strangers();
-  if (broker_.next_deadline() <= loop_.now()) step(Tick{});
+  if (node_.next_deadline() <= loop_.now()) step(Tick{});
+  if (node_.owes_acknowledgement()) step(TurnEnded{});
   if (!status_askers_.empty() && !writing_status_) write_status();
-  if (stopping_ && (all_is_answered() || loop_.now() >= stop_at_)) finish();
+  if (stopping_ && ((node_.rules() && all_is_answered()) || loop_.now() >= stop_at_)) finish();
   arm();
 }
 
 void Shell::arm() {
-  Time due = std::min(broker_.next_deadline(), stop_at_);
+  Time due = std::min(node_.next_deadline(), stop_at_);
   if (stopping_) due = std::min(due, later(loop_.now(), kStopPause));
   if (!strangers_.empty()) due = std::min(due, strangers_.front().until);
   if (due >= armed_) return;
@@ -158,7 +179,7 @@ void Shell::arm() {
 // ---- observers
 
 Snapshot Shell::take_snapshot() {
-  Snapshot view = snapshot_of(broker_.state());
+  Snapshot view = snapshot_of(node_, loop_.now());
   view.address = address();
   view.clients = clients_;
   view.links = links_;
@@ -198,11 +219,13 @@ void Shell::stop(Duration limit) {
   stopping_ = true;
   stop_at_ = later(Clock::now(), limit);
   listener_.close();
-  broker_.stop_admitting();
+  for (const auto& dialer : dialers_)
+    if (dialer) dialer->stop();
+  step(StopAsked{});
 }
 
 bool Shell::all_is_answered() {
-  bool all = broker_.state().requests.size() == 0;
+  bool all = node_.state()->requests.size() == 0;
   connections_.each([&](Handle<Slot>, Slot& slot) { all = all && slot.connection->link().unsent() == 0; });
   return all;
 }

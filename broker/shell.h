@@ -8,10 +8,13 @@
 #include <memory>
 #include <string>
 
-#include "broker/broker.h"
 #include "broker/connection.h"
+#include "broker/memory_file.h"
+#include "broker/node.h"
 #include "broker/snapshot.h"
+#include "core/address.h"
 #include "core/slab.h"
+#include "net/dialer.h"
 #include "net/listener.h"
 #include "net/loop.h"
 
@@ -20,29 +23,41 @@ namespace redoubt::broker {
 struct ShellSettings {
   std::string cluster = "redoubt";
   uint32_t max_clients = kDefaultMaxClients;
+  // Where the other brokers are: by number in the group, from 1 (this broker's own is not dialled); of a
+  // broker outside the group, those that it is to follow.
+  std::vector<Address> others;
 };
 
 class Shell {
  public:
   // Told about what an operator wants to see: the log and the event stream.
-  using Observer = std::function<void(const Note&)>;
+  struct Observer {
+    std::function<void(const Note&)> note;
+    std::function<void(const RoleChanged&)> role;
+  };
   // Turns a snapshot into status text somewhere else, then calls back with it from any thread.
   using StatusWriter = std::function<void(Snapshot, std::function<void(std::string)>)>;
 
-  Shell(Settings settings, ShellSettings shell_settings, Observer observer);
+  // `file`: where votes are written down; none for a broker that is alone or outside its group.
+  Shell(Settings settings, GroupSettings group, Memory memory, ShellSettings shell_settings,
+        Observer observer, std::unique_ptr<MemoryFile> file);
   ~Shell();
 
   // Returns an empty text, or why it cannot listen.
   std::string listen(const std::string& host, uint16_t port) { return listener_.listen(host, port); }
   std::string address() const { return listener_.address(); }
-  void set_name(std::string name) { broker_.set_name(std::move(name)); }
-  wire::Epoch epoch() const { return broker_.state().epoch; }
+  // Before begin(): what this broker is called, when it is not told.
+  void set_name(const std::string& name);
+  // The first step: dials the others. One that is alone rules when it returns.
+  void begin();
+  BrokerRole role() const { return node_.role(); }
   void write_status_with(StatusWriter writer) { status_writer_ = std::move(writer); }
 
   void run();
 
-  // Graceful: no new connections and requests; ends when what is here has been answered, or at the latest
-  // after `limit`. Again: at once. From the loop's thread.
+  // Graceful: a manager hands over to a standby; one that has none takes no new connections and requests and
+  // ends when what is here has been answered, or at the latest after `limit`. Again: at once. From the loop's
+  // thread.
   void stop(Duration limit);
 
   // A copy of what an observer may see, taken between two turns; nothing if the loop does not answer in time.
@@ -56,10 +71,12 @@ class Shell {
   void lost(Connection& connection, wire::CloseReason reason, const std::string& text);
   void answer_status(Connection& connection);
   const std::string& cluster() const { return shell_settings_.cluster; }
-  const Settings& settings() const { return broker_.state().settings; }
+  const Settings& settings() const { return node_.settings(); }
   wire::Welcome welcome();
+  wire::Hello hello();
+  wire::Enlist enlistment() const;
   bool clients_full() const { return clients_ >= shell_settings_.max_clients; }
-  void greeted(const Connection& connection);
+  void greeted(Connection& connection);
 
  private:
   struct Slot {
@@ -82,14 +99,28 @@ class Shell {
   Snapshot take_snapshot();
   void finish();
 
+  // shell_group.cc
+  void make_dialers();
+  void dialled(uint32_t dialler, asio::ip::tcp::socket socket);
+  void dial_again(uint32_t dialler);
+  void carry_out(const Dial& dial);
+  void carry_out(const Persist& persist);
+  void announce(const Announce& announce);
+  void hold_reads(bool held);
+  bool send_to_brokers(const Effect& effect);
+
   net::Loop loop_;
-  Broker broker_;
+  Node node_;
   ShellSettings shell_settings_;
   Observer observer_;
   StatusWriter status_writer_;
   net::Listener listener_;
   asio::steady_timer timer_;
   Time armed_ = kNever;
+  std::vector<std::unique_ptr<net::Dialer>> dialers_;  // null at this broker's own place
+  std::unique_ptr<MemoryFile> file_;
+  std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
+  bool reads_held_ = false;
   Slab<Slot> connections_;
   std::vector<std::unique_ptr<Connection>>
       closed_;                      // until the turn ends: a closed link may still be on the stack

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "broker/counters.h"
-#include "broker/state.h"
+#include "broker/node.h"
 #include "core/histogram.h"
 
 namespace redoubt::broker {
@@ -36,8 +36,25 @@ struct ServiceView {
   Histogram wait_us, service_us;
 };
 
+// A broker of the group, as this one knows it.
+struct BrokerView {
+  std::string name, address;
+  BrokerRole role = BrokerRole::kStandby;
+  bool connected = true, in_sync = false, votes = true;
+  uint64_t checkpoint_seq = 0, state_hash = 0;
+};
+
 struct Snapshot {
   std::string name, address;
+  BrokerRole role = BrokerRole::kStandby;
+  bool ready = false;
+  std::string manager;              // its name, or empty
+  std::string trouble;              // why nobody is served here
+  std::vector<BrokerView> brokers;  // this one first
+  bool stale = false, unprotected = false;
+  uint32_t standbys_in_sync = 0;
+  uint64_t checkpoint_lag = 0;  // changes that the slowest of them has not acknowledged
+  wire::SyncSet sync_set;
   wire::Epoch epoch;
   uint64_t checkpoint_seq = 0, state_hash = 0;
   uint32_t pending = 0, queued = 0, clients = 0;
@@ -50,7 +67,10 @@ struct Snapshot {
   std::vector<ServiceView> services;
 };
 
+// The words for a role: `manager`, `standby`, `witness`, `suspended`.
+const char* name_of(BrokerRole role);
+
 // The core's part of it.
-Snapshot snapshot_of(const State& state);
+Snapshot snapshot_of(const Node& node, Time now);
 
 }  // namespace redoubt::broker

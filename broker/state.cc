@@ -5,10 +5,10 @@
 
 namespace redoubt::broker {
 
-State::State(Settings given)
+State::State(Settings given, wire::Epoch ruled)
     : settings(std::move(given)),
       random(settings.seed),
-      epoch{1, 0},
+      epoch(ruled),
       deadlines(DeadlinePlace{&deadline_places}),
       heartbeats(HeartbeatPlace{&replicas}),
       bucket(settings.admit_rate, settings.admit_burst) {}
@@ -30,31 +30,6 @@ void State::hold(Request& request, Payload payload) {
   held_bytes += payload.size();
   held_bytes -= request.payload.size();
   request.payload = std::move(payload);
-}
-
-void State::retain(Client& client, ClientEntry& entry, Payload body) {
-  // Small ones still find room when large ones have used theirs up.
-  const uint64_t limit = body.size() <= kSmallResult ? 2 * kRetainedInAll : kRetainedInAll;
-  if (retained_bytes + body.size() > limit) {
-    entry.body_dropped = true;
-    return;
-  }
-  client.retained += body.size();
-  retained_bytes += body.size();
-  entry.body = std::move(body);
-  client.oldest_retained = std::max(client.oldest_retained, client.entries.begin());
-  for (; client.retained > kRetainedBytes && client.oldest_retained < client.entries.end();
-       ++client.oldest_retained) {
-    ClientEntry& oldest = client.entries[client.oldest_retained];
-    oldest.body_dropped = oldest.body_dropped || !oldest.body.empty();
-    let_go(client, oldest);
-  }
-}
-
-void State::let_go(Client& client, ClientEntry& entry) {
-  client.retained -= entry.body.size();
-  retained_bytes -= entry.body.size();
-  entry.body = {};
 }
 
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
@@ -99,17 +74,18 @@ void State::set_deadline(RequestHandle id) {
   if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
-CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, Time now) {
+CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, uint32_t level, Time now) {
   const CopyId id = copies.take();
   Request& request = requests[request_id];
   Replica& replica = replicas[replica_id];
   copies[id] = {.request = request_id,
                 .replica = replica_id,
-                .level = request.level,
+                .level = level,
                 .place = replica.outstanding(),
                 .sent = now,
                 .waited_here = request.level_wait,
-                .halted = false};
+                .halted = false,
+                .adopted = false};
   request.copies.push_back(id);
   ++request.dispatched;
   replica.copies.push_back(id);
@@ -130,6 +106,12 @@ void State::remove_copy(CopyId id) {
   replica.copies.pop_back();
   copies.give_back(id);
   index_replica(replica_id);
+}
+
+Follower* State::follower_of(LinkId link) {
+  for (Follower& follower : followers)
+    if (follower.link == link) return &follower;
+  return nullptr;
 }
 
 void State::index_replica(ReplicaId id) {

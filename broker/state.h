@@ -2,7 +2,9 @@
 // indexes that find each in constant or logarithmic time. Data and the operations that keep the indexes true;
 // decisions are in flow/, faults/ and plan/.
 //
-// Words: a request is *queued* (waits here for a replica) or *running* (has copies out). A copy is
+// Words: a request is *queued* (waits here for a replica) or *running* (has copies out, or waits for the word
+// that its checkpoint stands), or *inherited* (from an earlier manager; who holds copies of it is not known
+// yet). A copy is
 // *outstanding* at its replica until the replica says how it ended or is lost, also when nobody wants it any
 // more.
 #pragma once
@@ -15,8 +17,10 @@
 
 #include "broker/counters.h"
 #include "broker/event.h"
+#include "broker/group/group.h"
 #include "broker/limits.h"
 #include "broker/overload/leaky_bucket.h"
+#include "broker/records.h"
 #include "broker/settings.h"
 #include "core/histogram.h"
 #include "core/indexed_heap.h"
@@ -46,7 +50,7 @@ struct LevelSpec {
 };
 
 struct Request {
-  enum class Phase : uint8_t { kQueued, kRunning };
+  enum class Phase : uint8_t { kQueued, kRunning, kInherited };
 
   ClientId client;
   wire::RequestId id;
@@ -74,7 +78,9 @@ struct Request {
   Time queued_since;
   RequestHandle queue_previous, queue_next;
 
-  uint64_t digest = 0;  // what it adds to the state hash
+  uint64_t digest = 0;       // what it adds to the state hash
+  uint64_t confirm_seq = 0;  // its copies wait until standbys have acknowledged this change; 0: they do not
+  uint64_t heard_on = 0;     // generation of the client's link on which it was sent last
 
   ServiceId service() const { return levels[level].service; }
   bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
@@ -83,11 +89,12 @@ struct Request {
 struct Copy {
   RequestHandle request;  // stale once the request has ended
   ReplicaId replica;
-  uint32_t level = 0;
+  uint32_t level = 0;  // an adopted one may be ahead of its request
   uint32_t place = 0;  // in its replica's list
   Time sent;
   Duration waited_here{};  // what its request had waited at this level when it was sent
   bool halted = false;
+  bool adopted = false;  // its times are from under an earlier manager
 };
 
 // A replica's place among those of one of its services that are below their threshold.
@@ -102,6 +109,7 @@ struct Replica {
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
+  bool awaited = false;        // a new manager waits for its word on what it holds
   std::vector<CopyId> copies;  // outstanding
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
@@ -154,14 +162,10 @@ struct Service {
 };
 
 // What a client's sequence number stands for here.
-struct ClientEntry {
+struct ClientEntry : Record {
   enum class Is : uint8_t { kUnknown, kPending, kSettled };
   Is is = Is::kUnknown;
-  wire::Status status = wire::Status::kOk;
-  wire::Refusal reason = wire::Refusal::kNone;
   RequestHandle request;  // pending
-  Payload body;           // settled: the result, or the text of what happened
-  bool body_dropped = false;
 };
 
 struct Client {
@@ -173,7 +177,35 @@ struct Client {
   uint32_t pending = 0;
   uint64_t retained = 0;         // bytes of results held in entries
   uint64_t oldest_retained = 0;  // no entry below holds any
+  uint64_t told_low_water = 1;   // to the standbys
   Time lingers_until = kNever;
+};
+
+// A broker that takes in the checkpoint stream.
+struct Follower {
+  enum class Stage : uint8_t {
+    kCollecting,  // the walk over what is here goes on; changes are sent for what it has passed
+    kCatchingUp,  // everything has been sent
+    kInSync,      // and acknowledged
+  };
+  LinkId link{};
+  BrokerNumber number = kNoBroker;  // kNoBroker: it has no vote
+  std::string name;
+  Stage stage = Stage::kCollecting;
+  // The walk has passed every client in a slot below, and in that slot the sequence numbers below.
+  uint32_t slot = 0;
+  uint64_t seq = 0;
+  uint64_t end_seq = 0;                         // the change up to which the walk's end counts
+  uint64_t sent_bytes = 0, received_bytes = 0;  // wire/stream.h
+  wire::Position position;                      // acknowledged
+  uint64_t hash = 0;
+  // It must have received so much by then.
+  uint64_t mark_bytes = 0;
+  Time mark_at = kNever;
+
+  bool passed(ClientId client, uint64_t of) const {
+    return stage != Stage::kCollecting || client.slot < slot || (client.slot == slot && of < seq);
+  }
 };
 
 // Who is behind a link.
@@ -224,7 +256,7 @@ struct HeartbeatPlace {
 };
 
 struct State {
-  explicit State(Settings settings);
+  State(Settings settings, wire::Epoch epoch);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -255,13 +287,33 @@ struct State {
   std::vector<ReplicaId> plan;
   std::vector<std::pair<Member, LoadKey>> aside;
   uint64_t held_bytes = 0;      // of live requests' payloads
-  uint64_t retained_bytes = 0;  // of settled requests' results
+  Records records;              // of settled requests
   uint64_t window_entries = 0;  // of all clients' windows
   bool stopping = false;
   Time settles_at = kNever;  // replicas and clients of an earlier broker have returned by then
   uint32_t awaited = 0;      // services that no replica has offered yet and requests may wait for
   Counters counters;
   Histogram request_us;
+
+  // ---- Standbys.
+  std::vector<Follower> followers;
+  BrokerSet in_sync = 0;                 // followers with a vote that are
+  std::vector<BrokerNumber> succession;  // of those, in the order in which they became so
+  // What counts until a smaller set is acknowledged by the group (Election::committed_members).
+  BrokerSet committed = 0;
+  struct Unconfirmed {
+    uint64_t seq = 0;
+    RequestHandle request;
+  };
+  std::deque<Unconfirmed> unconfirmed;  // requests whose copies wait for acknowledgements, in order
+
+  // ---- After a take-over.
+  std::vector<RequestHandle> inherited;  // oldest first
+  size_t sent_again = 0;                 // of them, so many have been looked at
+  Time recovers_at = kNever;             // replicas have said what they hold by then
+  uint32_t awaited_replicas = 0;         // that have not yet
+  bool took_over = false;                // there was a manager before
+  bool stale = false;                    // nobody who was in sync was left: only what clients confirm is run
 
   // The service of that name, or none if nobody has offered or awaited it.
   const ServiceId* find_service(const std::string& name) const;
@@ -270,24 +322,20 @@ struct State {
 
   // The bytes a request works on; what all hold together is counted.
   void hold(Request& request, Payload payload);
-  // The bytes kept for a settled request, within the limits: over a client's own its oldest go, over all
-  // clients' together these.
-  void retain(Client& client, ClientEntry& entry, Payload body);
-  void let_go(Client& client, ClientEntry& entry);
-
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
   void dequeue(RequestHandle id, Time now);
   // The time at which this request is to be looked at again.
   void set_deadline(RequestHandle id);
 
-  // A copy of the request goes to the replica.
-  CopyId add_copy(RequestHandle request, ReplicaId replica, Time now);
+  // A copy of the request at this level is at the replica from now on.
+  CopyId add_copy(RequestHandle request, ReplicaId replica, uint32_t level, Time now);
   // A copy has ended: its place at the replica is free. The request's own list is the caller's.
   void remove_copy(CopyId id);
   // Brings the replica's places among the free ones up to date with its load.
   void index_replica(ReplicaId id);
 
+  Follower* follower_of(LinkId link);
   ReplicaId replica_of(LinkId link) const { return peers.get(link).replica; }
   ClientId client_of(LinkId link) const { return peers.get(link).client; }
 };

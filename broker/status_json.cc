@@ -31,6 +31,7 @@ Json counters_of(const Snapshot& view) {
   out["refusals"].erase("none");
   out["copies"] = by_name([](size_t i) { return kCopyFateNames[i]; }, counters.copies);
   out["copies"]["dispatched"] = counters.dispatched;
+  out["copies"]["adopted"] = counters.adopted;
   out["copies"]["outstanding"] = view.copies_outstanding;
   out["late_results"] = by_name([](size_t i) { return kLateResultNames[i]; }, counters.late_results);
   out["admitted"] = counters.admitted;
@@ -40,6 +41,9 @@ Json counters_of(const Snapshot& view) {
   out["started_expired"] = counters.started_expired;
   out["replicas_lost"] = counters.replicas_lost;
   out["clients_lost"] = counters.clients_lost;
+  out["failovers"] = counters.failovers;
+  out["sent_again"] = counters.sent_again;
+  out["standbys_lost"] = counters.standbys_lost;
   out["links_accepted"] = view.links.accepted;
   out["links_closed"] =
       by_name([](size_t i) { return wire::name_of(static_cast<wire::CloseReason>(i)); }, view.links.closed);
@@ -52,13 +56,23 @@ Json counters_of(const Snapshot& view) {
 std::string status_json(const Snapshot& view) {
   Json out;
   out["epoch"] = view.epoch.number;
-  out["manager"] = view.name;
-  out["brokers"] = Json::array({{{"name", view.name},
-                                 {"address", view.address},
-                                 {"role", "manager"},
-                                 {"in_sync", true},
-                                 {"checkpoint_seq", view.checkpoint_seq},
-                                 {"state_hash", hex(view.state_hash)}}});
+  out["manager"] = view.manager;
+  out["role"] = name_of(view.role);
+  if (!view.trouble.empty()) out["trouble"] = view.trouble;
+  out["brokers"] = Json::array();
+  for (const BrokerView& broker : view.brokers)
+    out["brokers"].push_back({{"name", broker.name},
+                              {"address", broker.address},
+                              {"role", name_of(broker.role)},
+                              {"in_sync", broker.in_sync},
+                              {"votes", broker.votes},
+                              {"checkpoint_seq", broker.checkpoint_seq},
+                              {"state_hash", hex(broker.state_hash)}});
+  out["in_sync_set"] = {{"epoch", view.sync_set.epoch.number},
+                        {"version", view.sync_set.version},
+                        {"members", view.sync_set.members}};
+  out["stale"] = view.stale;
+  out["unprotected"] = view.unprotected;
   out["replicas"] = Json::array();
   for (const ReplicaView& replica : view.replicas)
     out["replicas"].push_back(

@@ -2,7 +2,10 @@
 // holds, then changes the state and appends effects. `now` is the turn's clock reading.
 #pragma once
 
+#include <memory>
+
 #include "broker/effect.h"
+#include "broker/group/table.h"
 #include "broker/state.h"
 
 namespace redoubt::broker {
@@ -28,13 +31,31 @@ struct Outcome {
 // admit.cc: requests come in, from a client or again from one that sent them before.
 void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped);
 
-// checkpoint.cc: the request, or its progress, becomes part of the state that standbys hold; and leaves it.
-void checkpoint_add(Turn& turn, Request& request);
-void checkpoint_remove(Turn& turn, Request& request);
+// checkpoint.cc: every change of what outlives this manager goes to the standbys, in order.
+enum class Progress : uint8_t { kNew, kLevel, kAttempt };
+void checkpoint_add(Turn& turn, Request& request, Progress progress);
+// The request has ended as the record says.
+void checkpoint_remove(Turn& turn, Request& request, const Record& record);
+// The client's low-water mark, if standbys do not know it yet.
+void checkpoint_mark(Turn& turn, ClientId client);
+// These of the client's requests are gone and their ids unknown; and everything of it is.
+void checkpoint_gone(Turn& turn, ClientId client, const std::vector<uint64_t>& requests);
+void checkpoint_forget(Turn& turn, ClientId client);
+void forget_digest(State& state, Request& request);
+// A request as it is, for a follower that does not know it.
+void fill_add(const State& state, const Request& request, Time now, wire::Add& add);
+// Whether as many standbys as the settings ask for have acknowledged this change.
+bool is_confirmed(const State& state, uint64_t seq);
+// An acknowledgement was asked for and nobody is there to give it.
+bool is_unprotected(const State& state);
 
 // dispatch.cc: copies of a request go out by its plan, or it waits in its service's queue. `front`: it waited
 // before.
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front);
+// The same once the request's last change is confirmed.
+void dispatch_when_confirmed(Turn& turn, RequestHandle id, uint32_t wanted);
+// Acknowledgements have come.
+void dispatch_confirmed(Turn& turn);
 // Another copy of a request that has waited before: false when it must wait again, which is the caller's.
 bool dispatch_again(Turn& turn, RequestHandle id);
 // A replica may have become free: those who wait longest go first.
@@ -57,6 +78,8 @@ void next_level(Turn& turn, RequestHandle id, Payload result);
 // reply.cc: the request ends; its client hears of it, and a small record of the outcome stays until the
 // client's low-water mark passes it.
 void reply(Turn& turn, RequestHandle id, Outcome outcome);
+// The request ends without anybody being told, and its id becomes unknown. Standbys are the caller's.
+void abandon(Turn& turn, Client& client, ClientEntry& entry);
 // An outcome for a sequence number that never became a request here.
 void refuse(Turn& turn, Client& client, uint64_t seq, wire::Refusal reason, std::string text);
 // The recorded outcome once more.
@@ -87,6 +110,30 @@ void forgive_silence(Turn& turn);
 const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name);
 // The time is over: what still waits for a service that nobody offers is refused.
 void settle(Turn& turn);
+
+// standby_lost.cc: followers of the checkpoint stream come, acknowledge, fall behind and go.
+void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name);
+void follower_heard(Turn& turn, LinkId link, const wire::Pulse& pulse);
+void follower_lost(Turn& turn, LinkId link, const std::string& why);
+void drop_slow_followers(Turn& turn);
+Time followers_due(const State& state);
+
+// collect.cc: a follower gets everything that is here, a piece at a time.
+void collect_more(Turn& turn, Follower& follower);
+
+// manager_lost.cc: what this manager has from the one before it.
+// Everything of the table is here from now on; nothing is sent before recover().
+void inherit(Turn& turn, Table& table, bool stale);
+// And back: what a manager leaves when it steps down.
+std::unique_ptr<Table> bequeath(State& state, Time now);
+// A replica tells what it holds: it is adopted, or wanted no more.
+void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding);
+// All replicas have told, or their time is over: what nobody holds is sent again.
+void recover(Turn& turn);
+// Its client has sent an inherited request again.
+void confirm_inherited(Turn& turn, const Client& client, RequestHandle id);
+// The client has sent everything that it still waits for: what else is here of it is wanted no more.
+void drop_unconfirmed(Turn& turn, ClientId client);
 
 // deadline_passed.cc
 void deadlines_passed(Turn& turn);

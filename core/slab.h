@@ -67,6 +67,13 @@ class Slab {
 
   uint32_t size() const { return size_; }
 
+  // The first object in use in this slot or a later one, or nothing: for a walk that pauses.
+  Id next(uint32_t number) const {
+    for (; number < slots_; ++number)
+      if (const Slot& slot = const_cast<Slab*>(this)->slot_at(number); slot.live) return {number, slot.use};
+    return {};
+  }
+
   // Calls visit(id, object) for every object in use, in slot order: the same order in every run.
   template <class Visit>
   void each(Visit visit) {

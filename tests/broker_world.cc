@@ -307,9 +307,9 @@ void BrokerWorld::print(const Effect& effect) {
   } else if (const auto* dummy = std::get_if<SendDummy>(&effect)) {
     out_ << "dummy -> " << peer_of(dummy->to) << (dummy->dummy.answer ? " answer" : "") << "\n";
   } else if (const auto* note = std::get_if<Note>(&effect)) {
-    static constexpr const char* kKinds[] = {"replica joined", "replica lost",  "replica leaving",
-                                             "replica left",   "client joined", "client lost",
-                                             "link closed"};
+    static constexpr const char* kKinds[] = {
+        "replica joined", "replica lost",  "replica leaving", "replica left", "client joined", "client lost",
+        "link closed",    "broker joined", "broker lost",     "in sync",      "out of sync",   "group"};
     out_ << "note: " << kKinds[static_cast<size_t>(note->kind)] << ": " << note->name << "\n";
   }
 }
@@ -326,7 +326,7 @@ void BrokerWorld::status(Arguments&) {
     retained += one.retained;
     entries += one.entries.size();
   });
-  if (retained != state.retained_bytes) out_ << "retained bytes do not add up\n";
+  if (retained != state.records.bytes()) out_ << "retained bytes do not add up\n";
   if (entries != state.window_entries) out_ << "window entries do not add up\n";
   const Counters& counters = state.counters;
   const auto line = [&](const char* what, auto names, const auto& values) {

@@ -18,9 +18,10 @@ LINT = re.compile(r"\.(h|cc|proto|py|sh|cmake|toml|md|json|service)$|(^|/)CMakeL
 CPP = re.compile(r"\.(h|cc)$")
 
 # Cores are what the simulator runs: the same input must give the same steps.
-CORE = ["core/*", "wire/*", "broker/*", "replica/replica.*", "replica/links.*", "replica/copies.*", "replica/copy_table.h",
-        "replica/event.h", "replica/effect.h", "client/session.*"]
-NOT_CORE = ["broker/shell*", "broker/connection*", "broker/main.cc", "broker/admin*"]
+CORE = ["core/*", "wire/*", "broker/*", "replica/replica.*", "replica/links.*", "replica/copies.*", "replica/failover.*",
+        "replica/copy_table.h", "replica/event.h", "replica/effect.h", "client/session*", "client/brokers.*"]
+NOT_CORE = ["broker/shell*", "broker/connection*", "broker/main.cc", "broker/flags.*", "broker/admin*",
+            "broker/memory_file.*"]
 IMPURE_INCLUDE = re.compile(
     r"""^\s*\#\s*include\s*[<"](
         asio\b.*|spdlog/.*|thread|stop_token|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|

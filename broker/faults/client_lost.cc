@@ -7,32 +7,31 @@
 namespace redoubt::broker {
 namespace {
 
-// A client's request that nobody waits for any more. Its id becomes unknown: if it is sent again, it is a new
-// one.
-void drop(Turn& turn, Client& client, ClientEntry& entry) {
-  const RequestHandle id = entry.request;
-  halt_siblings(turn, turn.state.requests[id], {});
-  reply(turn, id, {.status = wire::Status::kCancelled});
-  turn.state.let_go(client, entry);
-  entry = ClientEntry{};
-}
-
-void drop_queued(Turn& turn, Client& client) {
+// Those of its requests that this applies to go, here and on the standbys. Their ids become unknown: if they
+// are sent again, they are new ones.
+template <class Applies>
+void abandon_those(Turn& turn, ClientId id, Applies applies) {
+  Client& client = turn.state.clients[id];
+  std::vector<uint64_t> gone;
   for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq) {
     ClientEntry& entry = client.entries[seq];
-    if (entry.is != ClientEntry::Is::kPending) continue;
-    if (turn.state.requests[entry.request].phase == Request::Phase::kQueued) drop(turn, client, entry);
+    if (entry.is != ClientEntry::Is::kPending || !applies(turn.state.requests[entry.request])) continue;
+    abandon(turn, client, entry);
+    gone.push_back(seq);
   }
+  checkpoint_gone(turn, id, gone);
 }
 
 void forget(Turn& turn, ClientId id) {
   State& state = turn.state;
   Client& client = state.clients[id];
   for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq)
-    if (client.entries[seq].is == ClientEntry::Is::kPending) drop(turn, client, client.entries[seq]);
+    if (client.entries[seq].is == ClientEntry::Is::kPending) abandon(turn, client, client.entries[seq]);
+  checkpoint_forget(turn, id);
   state.client_ids.erase(client.incarnation);
   state.window_entries -= client.entries.size();
-  client.entries.advance(client.entries.end(), [&](ClientEntry& entry) { state.let_go(client, entry); });
+  client.entries.advance(client.entries.end(),
+                         [&](ClientEntry& entry) { state.records.let_go(client, entry); });
   client = Client{};
   state.clients.give_back(id);
 }
@@ -91,7 +90,7 @@ void client_lost(Turn& turn, LinkId link) {
   CHECK(client.link == link);
   client.link = kNoLink;
   ++state.counters.clients_lost;
-  drop_queued(turn, client);
+  abandon_those(turn, id, [](const Request& request) { return request.phase == Request::Phase::kQueued; });
   client.lingers_until = later(turn.now, kLinger);
   state.lingering.push_back(id);
   turn.effects.emplace_back(Note{Note::Kind::kClientLost, client.name, {}});

@@ -11,6 +11,8 @@ std::string where(const State& state, const Request& request, Time now) {
     const char* what = now < request.deadline ? "waited too long " : "the deadline passed ";
     return what + level + ", in the manager's queue";
   }
+  if (request.phase == Request::Phase::kInherited)
+    return "the deadline passed " + level + ", before this manager knew who had it";
   std::string text = "the deadline passed " + level + ", with ";
   text += std::to_string(request.copies.size()) + (request.copies.size() == 1 ? " copy at " : " copies at ");
   for (size_t i = 0; i < request.copies.size(); ++i)
@@ -28,10 +30,10 @@ void deadlines_passed(Turn& turn) {
     Request& request = state.requests[id];
     Outcome outcome{.status = wire::Status::kExpired, .text = where(state, request, turn.now)};
     outcome.running = request.phase == Request::Phase::kRunning;
-    if (outcome.running)
-      halt_siblings(turn, request, {});
-    else
+    if (request.phase == Request::Phase::kQueued)
       state.dequeue(id, turn.now);
+    else
+      halt_siblings(turn, request, {});
     reply(turn, id, std::move(outcome));
   }
 }

@@ -2,6 +2,7 @@
 // attempts allow: a request that kills every replica it reaches must stop.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "broker/steps.h"
 #include "core/utf8.h"
@@ -23,7 +24,7 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
   state.remove_copy(copy_id);
   Counters::count(state.counters.copies, CopyFate::kLost);
   Request* request = state.requests.find(copy.request);
-  if (!request || request->level != copy.level) return;
+  if (!request || request->level > copy.level) return;
   std::erase(request->copies, copy_id);
   if (copy.halted && !request->copies.empty()) return;
   count_attempt(turn, *request, replica_name + " was lost");
@@ -106,6 +107,7 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
     std::erase(state.services[membership.service].members, id);
   state.heartbeats.erase(id);
   state.peers.erase(replica.link);
+  if (std::exchange(replica.awaited, false)) --state.awaited_replicas;
   if (!left) ++state.counters.replicas_lost;
   turn.effects.emplace_back(
       Note{left ? Note::Kind::kReplicaLeft : Note::Kind::kReplicaLost, replica.name, why});

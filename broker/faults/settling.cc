@@ -9,7 +9,8 @@ const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std:
   State& state = turn.state;
   const ServiceId* known = state.find_service(name);
   if (known && state.services[*known].offered) return known;
-  const bool returning = client.generation > 1;
+  // After a take-over the earlier manager may have known what this one has not met yet.
+  const bool returning = client.generation > 1 || state.took_over;
   if (!returning || turn.now >= state.settles_at) return nullptr;
   if (known) return known;
   if (state.awaited >= kMaxAwaited) return nullptr;

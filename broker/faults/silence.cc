@@ -44,7 +44,10 @@ void heartbeats(Turn& turn) {
 }
 
 void forgive_silence(Turn& turn) {
-  turn.state.replicas.each([&](ReplicaId, Replica& replica) { replica.last_heard = turn.now; });
+  State& state = turn.state;
+  state.replicas.each([&](ReplicaId, Replica& replica) { replica.last_heard = turn.now; });
+  for (Follower& follower : state.followers)
+    if (follower.mark_at != kNever) follower.mark_at = later(turn.now, state.settings.dead_after);
 }
 
 }  // namespace redoubt::broker

@@ -39,10 +39,17 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, st
   return Refusal::kNone;
 }
 
-// Why the load does not allow it just now, or kNone.
-Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t payload_bytes,
+// Why the load does not allow it just now, or kNone. `again`: an earlier manager has accepted it, and what is
+// accepted is not refused for a change of managers; memory has its limit all the same.
+Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t payload_bytes, bool again,
                    std::string& text) {
   State& state = turn.state;
+  if (state.held_bytes + payload_bytes > state.settings.held_limit) {
+    text = "requests of " + std::to_string(state.held_bytes) + " bytes are held already, --held-limit is " +
+           std::to_string(state.settings.held_limit);
+    return Refusal::kQueueFull;
+  }
+  if (again) return Refusal::kNone;
   if (state.stopping) {
     text = "the broker is stopping";
     return Refusal::kStopping;
@@ -53,11 +60,6 @@ Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t pa
   if (state.queued >= state.settings.queue_limit && (must_wait || state.queued > 0)) {
     text = std::to_string(state.queued) + " requests wait already, the limit is " +
            std::to_string(state.settings.queue_limit);
-    return Refusal::kQueueFull;
-  }
-  if (state.held_bytes + payload_bytes > state.settings.held_limit) {
-    text = "requests of " + std::to_string(state.held_bytes) + " bytes are held already, --held-limit is " +
-           std::to_string(state.settings.held_limit);
     return Refusal::kQueueFull;
   }
   if (!state.bucket.admit(turn.now)) {
@@ -76,6 +78,7 @@ bool known(Turn& turn, Client& client, const wire::Request& asked) {
       return false;
     case ClientEntry::Is::kPending:
       ++turn.state.counters.joined;
+      confirm_inherited(turn, client, client.entries[asked.seq].request);
       return true;
     case ClientEntry::Is::kSettled:
       reply_again(turn, client, asked.seq);
@@ -109,6 +112,8 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
   request.reports.clear();
   request.queue_previous = request.queue_next = {};
   request.digest = 0;
+  request.confirm_seq = 0;
+  request.heard_on = client.generation;
   CHECK(state.deadlines.place_of(id) == kNowhere);
 
   ClientEntry& entry = client.entries[asked.seq];
@@ -143,16 +148,18 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   if (const Refusal reason = resolve(turn, client, asked, levels, text); reason != Refusal::kNone)
     return refuse(turn, client, asked.seq, reason, std::move(text));
   const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
+  const bool again = asked.resend && turn.state.took_over && turn.now < turn.state.settles_at;
   if (!spent)
-    if (const Refusal reason = overloaded(turn, levels, asked.payload.size(), text); reason != Refusal::kNone)
+    if (const Refusal reason = overloaded(turn, levels, asked.payload.size(), again, text);
+        reason != Refusal::kNone)
       return refuse(turn, client, asked.seq, reason, std::move(text));
 
   const RequestHandle id = accept(turn, client_id, asked, levels, charge);
-  checkpoint_add(turn, turn.state.requests[id]);
+  checkpoint_add(turn, turn.state.requests[id], Progress::kNew);
   if (spent)
     return reply(turn, id,
                  {.status = wire::Status::kExpired, .text = "the deadline passed on the way to the broker"});
-  dispatch_or_queue(turn, id, levels.front().copies, false);
+  dispatch_when_confirmed(turn, id, levels.front().copies);
 }
 
 }  // namespace
@@ -166,6 +173,8 @@ void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped) 
   std::vector<LevelSpec> levels;
   for (wire::Request& asked : submit.requests)
     admit_one(turn, client_id, asked, payload_skipped, charge, levels);
+  if (submit.all_open) drop_unconfirmed(turn, client_id);
+  checkpoint_mark(turn, client_id);
 }
 
 }  // namespace redoubt::broker

@@ -17,7 +17,7 @@ uint32_t position_of(const Replica& replica, ServiceId service) {
 
 void send_copy(Turn& turn, RequestHandle id, ReplicaId replica_id) {
   State& state = turn.state;
-  const CopyId copy_id = state.add_copy(id, replica_id, turn.now);
+  const CopyId copy_id = state.add_copy(id, replica_id, state.requests[id].level, turn.now);
   const Request& request = state.requests[id];
   Replica& replica = state.replicas[replica_id];
   replica.last_sent = turn.now;
@@ -53,6 +53,28 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
 }
 
 }  // namespace
+
+void dispatch_when_confirmed(Turn& turn, RequestHandle id, uint32_t wanted) {
+  State& state = turn.state;
+  if (is_confirmed(state, state.checkpoint_seq)) return dispatch_or_queue(turn, id, wanted, false);
+  Request& request = state.requests[id];
+  request.confirm_seq = state.checkpoint_seq;
+  request.wanted = wanted;
+  state.unconfirmed.push_back({request.confirm_seq, id});
+  state.set_deadline(id);
+}
+
+void dispatch_confirmed(Turn& turn) {
+  State& state = turn.state;
+  while (!state.unconfirmed.empty() && is_confirmed(state, state.unconfirmed.front().seq)) {
+    const State::Unconfirmed next = state.unconfirmed.front();
+    state.unconfirmed.pop_front();
+    Request* request = state.requests.find(next.request);
+    if (!request || request->confirm_seq != next.seq) continue;  // it has ended
+    request->confirm_seq = 0;
+    dispatch_or_queue(turn, next.request, request->wanted, false);
+  }
+}
 
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
   State& state = turn.state;

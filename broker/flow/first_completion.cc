@@ -22,7 +22,7 @@ void smooth(double& average, double sample, double weight) {
 // beyond its workers.
 void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
   replica.reported = done.load;
-  if (done.fate != Fate::kOk && done.fate != Fate::kFailed) return;
+  if ((done.fate != Fate::kOk && done.fate != Fate::kFailed) || copy.adopted) return;
   const auto service_ns = static_cast<double>(done.service_ns);
   const auto total_ns = static_cast<double>(std::chrono::nanoseconds(turn.now - copy.sent).count());
   const double round_trip_ns = std::max(0.0, total_ns - service_ns - static_cast<double>(done.wait_ns));
@@ -90,6 +90,7 @@ CopyFate fate_of_loser(Fate fate) {
 void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name, wire::Done& done) {
   State& state = turn.state;
   Request& request = state.requests[id];
+  request.level = copy.level;  // an adopted copy may have been ahead of what was known of its request
   Service& service = state.services[request.service()];
   const Duration wait = copy.waited_here + std::chrono::nanoseconds(done.wait_ns);
   request.waited += wait;
@@ -151,7 +152,8 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   if (done.started_expired) ++state.counters.started_expired;
   state.remove_copy(id);
 
-  const bool wanted = request && request->level == copy.level;
+  const bool wanted = request && copy.level >= request->level;
+  const bool ahead = wanted && copy.level > request->level;
   if (wanted) std::erase(request->copies, id);
   if (wanted && done.fate == Fate::kOk) {
     Counters::count(state.counters.copies, CopyFate::kWon);
@@ -159,7 +161,9 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   } else {
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
     if (wanted) {
-      if (done.fate == Fate::kFailed) {
+      if (ahead) {
+        // The level the request is known to be at goes on as if this copy had not been.
+      } else if (done.fate == Fate::kFailed) {
         avoid(*request, copy.replica);
         count_attempt(turn, *request, replica.name + ": " + done.text);
       } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
@@ -169,7 +173,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
       }
       // The level goes on without this copy: what it has waited counts.
       if (request->copies.empty()) request->level_wait += std::chrono::nanoseconds(done.wait_ns);
-      copy_gone(turn, copy.request, done.fate);
+      copy_gone(turn, copy.request, ahead ? Fate::kHaltedQueued : done.fate);
     }
   }
   serve_queues(turn, copy.replica);
@@ -178,7 +182,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
 void count_attempt(Turn& turn, Request& request, std::string failure) {
   ++request.attempts;
   request.failure = std::move(failure);
-  checkpoint_add(turn, request);  // they count across managers
+  checkpoint_add(turn, request, Progress::kAttempt);  // they count across managers
 }
 
 void copy_gone(Turn& turn, RequestHandle id, Fate fate) {

@@ -21,8 +21,8 @@ void next_level(Turn& turn, RequestHandle id, Payload result) {
   request.copies.clear();
   request.failed.clear();
   request.failure.clear();
-  checkpoint_add(turn, request);
-  dispatch_or_queue(turn, id, request.levels[request.level].copies, false);
+  checkpoint_add(turn, request, Progress::kLevel);
+  dispatch_when_confirmed(turn, id, request.levels[request.level].copies);
 }
 
 }  // namespace redoubt::broker

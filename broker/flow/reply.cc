@@ -13,22 +13,33 @@ void record(State& state, Client& client, ClientEntry& entry, const Outcome& out
   entry.status = outcome.status;
   entry.reason = outcome.reason;
   entry.request = {};
-  state.retain(client, entry, std::move(body));
+  state.records.retain(client, entry, std::move(body));
 }
 
 // Out of every index but the client's; copies that are still out are losers from now on.
 void release(Turn& turn, RequestHandle id) {
   State& state = turn.state;
   Request& request = state.requests[id];
-  checkpoint_remove(turn, request);
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   state.deadlines.erase(id);
   state.hold(request, {});
   request.copies.clear();
+  request.confirm_seq = 0;
   state.requests.give_back(id);
 }
 
 }  // namespace
+
+void abandon(Turn& turn, Client& client, ClientEntry& entry) {
+  const RequestHandle id = entry.request;
+  Request& request = turn.state.requests[id];
+  halt_siblings(turn, request, {});
+  Counters::count(turn.state.counters.requests, wire::Status::kCancelled);
+  --client.pending;
+  forget_digest(turn.state, request);
+  release(turn, id);
+  entry = ClientEntry{};
+}
 
 void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   if (!outcome.text.empty()) outcome.text = readable(outcome.text, wire::kMaxTextBytes);
@@ -45,6 +56,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   --client.pending;
   record(state, client, entry, outcome,
          outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
+  checkpoint_remove(turn, request, entry);
   // Who has cancelled knows it already.
   if (client.link != kNoLink && outcome.status != wire::Status::kCancelled) {
     SendReply& send = std::get<SendReply>(turn.effects.emplace_back(std::in_place_type<SendReply>));
@@ -112,7 +124,7 @@ void forget_below(Turn& turn, Client& client, uint64_t low_water) {
   // The mark may lie beyond all that came here: the client settles what it never sent, too.
   const uint64_t before = client.entries.size();
   client.entries.advance(std::max(low_water, client.entries.begin()),
-                         [&](ClientEntry& entry) { state.let_go(client, entry); });
+                         [&](ClientEntry& entry) { state.records.let_go(client, entry); });
   state.window_entries -= before - client.entries.size();
 }
 

@@ -56,7 +56,7 @@ std::vector<Garbage> all_garbage() {
   wire::Hello stranger = hello_of(1), future = hello_of(2), nobody = hello_of(3);
   stranger.cluster = "elsewhere";
   future.version_min = future.version_max = 99;
-  nobody.role = wire::Role::kBroker;
+  nobody.role = wire::Role::kUnknown;
   std::string noise;
   uint32_t state = 7;
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);

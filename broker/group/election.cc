@@ -1,0 +1,338 @@
+// Peers, pulses, the lease and who is obeyed; see election.h. How votes are asked for and given: votes.cc.
+#include "broker/group/election.h"
+
+#include <algorithm>
+
+namespace redoubt::broker {
+
+Election::Election(GroupSettings settings, Memory memory)
+    : settings_(std::move(settings)), random_(settings_.seed), memory_(memory) {
+  CHECK(settings_.size >= 1 && settings_.size <= wire::kMaxGroup && settings_.self <= settings_.size);
+  obeyed_ = memory_.set.epoch;
+}
+
+void Election::begin(Turn turn) {
+  began_ = turn.now;
+  each_peer([&](BrokerNumber, Peer& peer) { peer.down_since = turn.now; });
+  stand_later(turn.now);
+}
+
+wire::Epoch Election::known() const {
+  if (rules()) return epoch_;
+  return memory_.promised.number > obeyed_.number ? memory_.promised : obeyed_;
+}
+
+Election::PeerView Election::peer(BrokerNumber number) const {
+  const Peer& peer = peers_[number];
+  return {peer.up(), peer.kind, peer.told};
+}
+
+// ---- Links
+
+void Election::peer_up(Turn turn, BrokerNumber number, LinkId link, wire::Kind kind) {
+  Peer& peer = peers_[number];
+  const Time down_since = peer.down_since;
+  peer = Peer{};
+  peer.down_since = down_since;
+  peer.link = link;
+  peer.kind = kind;
+  peer.last_heard = peer.last_sent = peer.fresh = turn.now;
+  send_pulse(turn, peer, true);
+  if (office_ == Office::kCandidate && kind != wire::Kind::kLearner) ask(turn, peer);
+}
+
+void Election::peer_lost(Turn turn, BrokerNumber number) {
+  Peer& peer = peers_[number];
+  peer.link = kNoLink;
+  peer.refused = false;
+  peer.down_since = turn.now;
+  peer.held.reset();
+  if (manager_ == number) lose_manager(turn);
+  // Under quorum one only those who are reachable must agree.
+  if (office_ == Office::kCandidate) count_grants(turn);
+}
+
+void Election::unreachable(Turn turn, BrokerNumber number, bool refused) {
+  Peer& peer = peers_[number];
+  if (peer.up()) return;
+  peer.refused = refused;
+  if (refused && office_ == Office::kFollower && manager_ == kNoBroker && stand_at_ != kNever)
+    stand_later(std::min(stand_at_, turn.now + my_turn()));
+}
+
+Duration Election::heard_from(Turn turn, Peer& peer, int64_t sent_us) {
+  const Duration excess = peer.transit.excess(turn.now, sent_us);
+  peer.last_heard = turn.now;
+  peer.newest_sent_us = std::max(peer.newest_sent_us, sent_us);
+  peer.fresh = std::max(peer.fresh, turn.now - excess);
+  return excess;
+}
+
+void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
+  Peer& peer = peers_[number];
+  // On a new link everything is news; on a standing one an echo never goes back.
+  heard_from(turn, peer, pulse.sent_us);
+  peer.heard = true;
+  peer.told = pulse;
+  if (pulse.echo_us != 0) peer.echoed = std::max(peer.echoed, Time(from_us(pulse.echo_us)));
+  learn_set(turn, pulse.set);
+  const bool above = pulse.rules ? pulse.known > epoch_ : pulse.known.number > epoch_.number;
+  if (rules() && above) step_down(turn);
+  if (pulse.rules && pulse.known >= obeyed_ && pulse.known.number >= memory_.promised.number && !rules())
+    obey(turn, number, pulse.known);
+  else if (pulse.rules && pulse.known < known())
+    send_pulse(turn, peer, false);  // so that it learns that its time is over
+  if (rules()) refresh_committed();
+  if (pulse.answer) send_pulse(turn, peer, false);
+}
+
+Duration Election::stream(Turn turn, BrokerNumber number, int64_t sent_us) {
+  Peer& peer = peers_[number];
+  const Duration excess = sent_us != 0 ? heard_from(turn, peer, sent_us) : Duration::zero();
+  peer.last_heard = turn.now;
+  if (number == manager_) peer.last_ruling = turn.now;
+  return excess;
+}
+
+// ---- Who is obeyed
+
+void Election::obey(Turn turn, BrokerNumber number, wire::Epoch epoch) {
+  Peer& peer = peers_[number];
+  peer.last_ruling = turn.now;
+  succession_.clear();
+  for (const uint64_t next : peer.told.succession) succession_.push_back(static_cast<BrokerNumber>(next));
+  if (office_ == Office::kCandidate) office_ = Office::kFollower;
+  stand_at_ = kNever;
+  manager_ = number;
+  obeyed_ = epoch;
+  // A witness is sent nothing else that it could have forgotten.
+  const bool remembers = memory_.blank && settings_.kind == wire::Kind::kWitness;
+  if (epoch.number <= memory_.promised.number && !remembers) return;
+  memory_.blank = memory_.blank && !remembers;
+  memory_.promised = std::max(memory_.promised, epoch);
+  write(turn);
+}
+
+void Election::collected(Turn turn) {
+  if (!memory_.blank) return;
+  memory_.blank = false;
+  write(turn);
+}
+
+bool Election::manager_lives(Time now) const {
+  return manager_ != kNoBroker && later(peers_[manager_].last_ruling, settings_.dead_after) > now;
+}
+
+void Election::lose_manager(Turn turn) {
+  const Peer& peer = peers_[manager_];
+  // Its last words were old when they came: it had more to say than has arrived here, or we stood still.
+  lagged_ = turn.now - peer.fresh > 2 * settings_.dead_after;
+  manager_ = kNoBroker;
+  stand_later(turn.now + my_turn());
+  answer_all(turn);
+}
+
+void Election::step_down(Turn turn) {
+  CHECK(rules());
+  office_ = Office::kFollower;
+  manager_ = kNoBroker;
+  lagged_ = false;
+  suspended_ = false;
+  obeyed_ = std::max(obeyed_, epoch_);
+  epoch_ = {};
+  stand_later(turn.now + settings_.dead_after);
+}
+
+void Election::abdicate(Turn turn, BrokerNumber successor, uint64_t seq) {
+  CHECK(rules());
+  const wire::Epoch epoch = epoch_;
+  leaving_ = true;
+  step_down(turn);
+  each_peer([&](BrokerNumber, Peer& peer) {
+    if (!peer.up()) return;
+    turn.effects.emplace_back(SendHandOver{peer.link, {.epoch = epoch, .seq = seq, .successor = successor}});
+    send_pulse(turn, peer, false);
+  });
+  stand_at_ = kNever;
+}
+
+void Election::handed_over(Turn turn, BrokerNumber number, const wire::HandOver& message) {
+  if (number != manager_ || message.epoch != obeyed_) return;
+  lose_manager(turn);
+  lagged_ = false;
+  const bool mine = message.successor == settings_.self;
+  stand_later(mine ? turn.now : turn.now + settings_.dead_after / 2);
+  if (mine) stand(turn);
+}
+
+// ---- The lease
+
+Time Election::lease_end() const {
+  if (settings_.size == 1) return kNever;
+  if (settings_.quorum == Quorum::kOne) return doubt_until_ == Time{} ? kNever : Time{};
+  // Our own word counts, so one less than a majority must have echoed.
+  std::array<Time, wire::kMaxGroup + 1> echoes;
+  size_t found = 0;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    const bool obeys = peer.told.known.number <= epoch_.number;
+    if (peer.up() && peer.kind != wire::Kind::kLearner && obeys) echoes[found++] = peer.echoed;
+  });
+  const size_t needed = settings_.majority() - 1;
+  if (needed == 0) return kNever;
+  if (found < needed) return Time{};
+  std::nth_element(echoes.begin(), echoes.begin() + (needed - 1), echoes.begin() + static_cast<long>(found),
+                   std::greater<>());
+  return later(echoes[needed - 1], settings_.demote_after);
+}
+
+// ---- The in-sync set
+
+void Election::learn_set(Turn turn, const wire::SyncSet& set) {
+  if (!newer(set, memory_.set)) return;
+  if (rules() && set.epoch <= epoch_) return;
+  memory_.set = set;
+  obeyed_ = std::max(obeyed_, set.epoch);
+  write(turn);
+}
+
+void Election::in_sync(Turn turn, BrokerSet members, const std::vector<BrokerNumber>& succession) {
+  CHECK(rules());
+  members |= only(settings_.self);
+  succession_ = succession;
+  if (members == memory_.set.members && memory_.set.epoch == epoch_) return;
+  memory_.set = {epoch_, memory_.set.epoch == epoch_ ? memory_.set.version + 1 : 1, members};
+  own_write_ = write(turn);
+  pulse_all(turn, true);
+  refresh_committed();
+}
+
+// A set counts when a majority has it on disk; under quorum one our own is enough.
+void Election::refresh_committed() {
+  if (!newer(memory_.set, committed_) || on_disk_ < own_write_) return;
+  uint32_t holders = 1;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    if (peer.up() && peer.kind != wire::Kind::kLearner && peer.told.set == memory_.set) ++holders;
+  });
+  if (settings_.quorum == Quorum::kOne || holders >= settings_.majority()) committed_ = memory_.set;
+}
+
+// ---- Writing and pulses
+
+uint64_t Election::write(Turn turn) {
+  turn.effects.emplace_back(Persist{++writes_, memory_});
+  return writes_;
+}
+
+void Election::written(Turn turn, uint64_t number) {
+  on_disk_ = std::max(on_disk_, number);
+  std::erase_if(grants_to_write_, [&](const Grant& grant) {
+    if (grant.write > on_disk_) return false;
+    const Peer& peer = peers_[grant.to];
+    // Given for this number, and no later one has been since.
+    if (peer.up() && memory_.promised == grant.epoch)
+      turn.effects.emplace_back(
+          SendVote{peer.link, {.epoch = grant.epoch, .granted = true, .known = known()}});
+    return true;
+  });
+  if (office_ == Office::kCandidate && !trial_ && on_disk_ >= own_write_) {
+    grants_ |= only(settings_.self);
+    count_grants(turn);
+  }
+  if (rules()) refresh_committed();
+  // What is on disk now counts for the manager's set.
+  if (manager_ != kNoBroker && on_disk_ == writes_ && peers_[manager_].up())
+    send_pulse(turn, peers_[manager_], false);
+}
+
+void Election::holds(wire::Position position, uint64_t hash, uint64_t received) {
+  position_ = position;
+  hash_ = hash;
+  received_ = received;
+}
+
+void Election::send_pulse(Turn turn, Peer& peer, bool answer) {
+  peer.last_sent = turn.now;
+  wire::Pulse pulse;
+  pulse.known = known();
+  pulse.rules = acts(turn.now);
+  pulse.blank = memory_.blank;
+  pulse.answer = answer;
+  pulse.position = position_;
+  pulse.hash = hash_;
+  pulse.received = received_;
+  // Only what would survive: the manager counts on it.
+  if (on_disk_ == writes_) pulse.set = memory_.set;
+  if (rules()) pulse.succession.assign(succession_.begin(), succession_.end());
+  pulse.sent_us = to_us(turn.now);
+  pulse.echo_us = peer.newest_sent_us;
+  turn.effects.emplace_back(SendPulse{peer.link, std::move(pulse)});
+}
+
+void Election::pulse_all(Turn turn, bool answer) {
+  each_peer([&](BrokerNumber, Peer& peer) {
+    if (peer.up()) send_pulse(turn, peer, answer);
+  });
+}
+
+void Election::acknowledge(Turn turn) {
+  if (manager_ != kNoBroker && peers_[manager_].up()) send_pulse(turn, peers_[manager_], false);
+}
+
+// ---- Time
+
+// This process stood still: what its peers sent meanwhile lies unread in its sockets.
+void Election::forgive_silence(Time now) {
+  each_peer([&](BrokerNumber, Peer& peer) { peer.last_heard = now; });
+  if (manager_ != kNoBroker) peers_[manager_].last_ruling = now;
+}
+
+BrokerNumber Election::silent_peer(Time now) const {
+  BrokerNumber silent = kNoBroker;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (peer.up() && later(peer.last_heard, settings_.dead_after) <= now) silent = number;
+  });
+  return silent;
+}
+
+void Election::tick(Turn turn, Duration stalled) {
+  if (began_ == kNever) begin(turn);
+  if (stalled > 2 * settings_.heartbeat) forgive_silence(turn.now);
+  if (rules() && settings_.quorum == Quorum::kOne && settings_.size > 1) {
+    if (stalled > settings_.dead_after - 2 * settings_.heartbeat)
+      doubt_until_ = turn.now + settings_.dead_after;
+    else if (doubt_until_ <= turn.now)
+      doubt_until_ = Time{};
+  }
+  if (rules() && acts(turn.now) == suspended_) {
+    suspended_ = !suspended_;
+    pulse_all(turn, true);
+  }
+  each_peer([&](BrokerNumber, Peer& peer) {
+    if (!peer.up()) return;
+    if (later(peer.last_sent, settings_.heartbeat) <= turn.now) send_pulse(turn, peer, rules());
+    if (peer.held && later(peer.held_since, settings_.dead_after) <= turn.now) peer.held.reset();
+  });
+  if (manager_ != kNoBroker && !manager_lives(turn.now)) lose_manager(turn);
+  if (office_ == Office::kCandidate && ask_until_ <= turn.now) give_up(turn);
+  if (office_ == Office::kFollower && stand_at_ <= turn.now) stand(turn);
+}
+
+Time Election::next_deadline() const {
+  if (began_ == kNever) return Time{};
+  Time due = kNever;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    if (!peer.up()) return;
+    due = std::min(
+        {due, later(peer.last_heard, settings_.dead_after), later(peer.last_sent, settings_.heartbeat)});
+  });
+  if (rules()) {
+    if (!suspended_) due = std::min(due, lease_end());
+    if (doubt_until_ != Time{}) due = std::min(due, doubt_until_);
+  }
+  if (manager_ != kNoBroker) due = std::min(due, later(peers_[manager_].last_ruling, settings_.dead_after));
+  if (office_ == Office::kCandidate) due = std::min(due, ask_until_);
+  if (office_ == Office::kFollower) due = std::min(due, stand_at_);
+  return due;
+}
+
+}  // namespace redoubt::broker

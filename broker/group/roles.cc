@@ -1,0 +1,144 @@
+// What a broker becomes: manager, suspended, standby again; and how one leaves; see node.h.
+#include "broker/node.h"
+
+namespace redoubt::broker {
+
+// After whatever has happened: what does the election say this broker is now?
+void Node::settle(Time now, Effects& effects) {
+  if (rules() && !election_.rules()) depose(now, effects);
+  if (!rules() && election_.rules()) promote(now, effects);
+  if (rules()) {
+    suspend_or_resume(now, effects);
+  } else {
+    // Another manager's stream is another stream.
+    const BrokerNumber manager = election_.manager();
+    if (manager != kNoBroker && followed_ != election_.known()) {
+      standby_.stream_lost();
+      followed_ = election_.known();
+    }
+    followed_link_ = kNoLink;
+    for (const auto& [link, one] : others_)
+      if (one.number == manager) followed_link_ = link;
+    if (stopping_ && !left_ && manager != kNoBroker) leave_at_ = now;
+  }
+  say_role(effects);
+  if (!rules()) return;
+  const State& state = broker_->state();
+  if (state.in_sync != told_in_sync_) {
+    told_in_sync_ = state.in_sync;
+    election_.in_sync(turn(now, effects), state.in_sync, state.succession);
+  }
+  const BrokerSet others = election_.committed_members() & ~only(election_.settings().self);
+  if (acts() && others != state.committed) broker_->set_committed(now, others, effects);
+}
+
+void Node::promote(Time now, Effects& effects) {
+  const wire::Epoch epoch = election_.epoch();
+  const wire::Position position = standby_.position();
+  std::unique_ptr<Table> table = standby_.give_up();
+  followed_ = {};
+  broker_ = std::make_unique<Broker>(settings_, epoch);
+  broker_->counters() = counters_;
+  suspended_ = false;
+  told_in_sync_ = 0;
+  // Everybody learns at once, before anything else is done.
+  effects.emplace_back(Announce{epoch, true});
+  const bool first = epoch.number == 1 && !table;
+  if (!table) table = std::make_unique<Table>();
+  if (!first) {
+    ++broker_->counters().failovers;
+    broker_->take_over(now, *table, position.seq, election_.stale(), effects);
+  }
+  for (const std::string& service : services_) broker_->know_service(service);
+  for (const auto& [link, guest] : guests_) {
+    guest_came(now, link, effects);
+    if (guest.registration && !first) broker_->expect_holding(link);
+    if (guest.leaving) broker_->step(now, ReplicaLeaving{link}, effects);
+  }
+  for (const auto& [link, one] : others_) feed_followers(now, link, effects);
+  // What was set down at the beginning of this rule: only this broker holds it.
+  turn(now, effects);
+}
+
+void Node::depose(Time now, Effects& effects) {
+  const State& state = broker_->state();
+  const wire::Position position{state.epoch, state.checkpoint_seq};
+  counters_ = state.counters;
+  standby_ = Standby(broker_->step_down(now), position);
+  broker_.reset();
+  for (auto& [link, guest] : guests_) guest.last_heard = now;
+  kept_.clear();
+  if (suspended_) effects.emplace_back(HoldReads{false});
+  suspended_ = false;
+  followed_ = {};
+  effects.emplace_back(Announce{election_.known(), false});
+  turn(now, effects);
+}
+
+void Node::suspend_or_resume(Time now, Effects& effects) {
+  const bool acts = election_.acts(now);
+  if (acts != suspended_) return;
+  suspended_ = !acts;
+  effects.emplace_back(HoldReads{suspended_});
+  if (!suspended_) replay(now, effects);
+}
+
+void Node::replay(Time now, Effects& effects) {
+  replaying_ = true;
+  broker_->step(now, Tick{}, effects);
+  while (!kept_.empty()) {
+    Kept kept = std::move(kept_.front());
+    kept_.pop_front();
+    if (const auto* arrival = std::get_if<KeptArrival>(&kept)) {
+      guest_came(now, arrival->link, effects);
+    } else if (auto* loss = std::get_if<KeptLoss>(&kept)) {
+      broker_->step(now, LinkLost{loss->link, std::move(loss->why)}, effects);
+    } else {
+      auto& [link, message, skipped] = std::get<KeptMessage>(kept);
+      if (auto* submit = std::get_if<wire::Submit>(&message))
+        broker_->step(now, SubmitArrived{link, *submit, skipped}, effects);
+      else if (auto* done = std::get_if<wire::Done>(&message))
+        broker_->step(now, CopyDone{link, *done, skipped}, effects);
+      else if (const auto* cancel = std::get_if<wire::Cancel>(&message))
+        broker_->step(now, CancelArrived{link, *cancel}, effects);
+      else if (const auto* acknowledge = std::get_if<wire::Acknowledge>(&message))
+        broker_->step(now, AcknowledgeArrived{link, *acknowledge}, effects);
+      else if (const auto* started = std::get_if<wire::Started>(&message))
+        broker_->step(now, CopyStarted{link, *started}, effects);
+      else if (const auto* dummy = std::get_if<wire::Dummy>(&message))
+        broker_->step(now, DummyArrived{link, *dummy}, effects);
+      else if (const auto* holding = std::get_if<wire::Holding>(&message))
+        broker_->step(now, HoldingArrived{link, *holding}, effects);
+      else if (std::holds_alternative<wire::Leaving>(message))
+        broker_->step(now, ReplicaLeaving{link}, effects);
+    }
+  }
+  replaying_ = false;
+}
+
+void Node::stop(Time now, Effects& effects) {
+  if (stopping_) return;
+  stopping_ = true;
+  if (!rules()) {
+    leave_at_ = now;
+    return;
+  }
+  const State& state = broker_->state();
+  if (suspended_ || state.succession.empty()) {
+    broker_->stop_admitting();
+    return;
+  }
+  // The stream is in order: by the time the successor reads this it has everything.
+  election_.abdicate(turn(now, effects), state.succession.front(), state.checkpoint_seq);
+  leave_at_ = later(now, kHandOverLimit);
+  settle(now, effects);
+}
+
+void Node::say_role(Effects& effects) {
+  if (said_role_ == role() && said_epoch_ == (rules() ? epoch() : said_epoch_)) return;
+  said_role_ = role();
+  said_epoch_ = epoch();
+  effects.emplace_back(RoleChanged{*said_role_, said_epoch_, rules() && election_.stale()});
+}
+
+}  // namespace redoubt::broker

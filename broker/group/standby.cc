@@ -1,0 +1,80 @@
+// Following the stream; see standby.h.
+#include "broker/group/standby.h"
+
+#include "wire/stream.h"
+
+namespace redoubt::broker {
+
+std::string Standby::take(Time now, Duration charge, wire::Message& message) {
+  if (const auto* begin = std::get_if<wire::Collect>(&message)) return collect(*begin);
+  if (auto* add = std::get_if<wire::Add>(&message)) {
+    // The table is made of the same arguments whatever the message.
+    const uint64_t bytes = wire::stream_bytes(*add);
+    std::string why = check(add->epoch, add->seq);
+    if (why.empty()) why = target()->apply(now, charge, *add);
+    received_ += bytes;
+    return why;
+  }
+  const auto plain = [&](auto& one) {
+    const uint64_t bytes = wire::stream_bytes(one);
+    std::string why = check(one.epoch, one.seq);
+    if (why.empty()) why = target()->apply(one);
+    received_ += bytes;
+    return why;
+  };
+  if (auto* remove = std::get_if<wire::Remove>(&message)) return plain(*remove);
+  if (auto* mark = std::get_if<wire::Mark>(&message)) return plain(*mark);
+  if (auto* gone = std::get_if<wire::ClientGone>(&message)) return plain(*gone);
+  return "a message that is not part of the checkpoint stream";
+}
+
+// Where this change belongs, and whether none before it is missing.
+std::string Standby::check(const wire::Epoch& epoch, uint64_t seq) {
+  if (loading_) {
+    if (epoch != loading_position_.epoch) return "a change of another epoch within a collection";
+    // While collecting only changes of what has been sent already come: numbers are left out, none comes
+    // twice.
+    if (seq != 0 && seq <= loading_position_.seq) return "a change twice";
+    if (seq != 0) loading_position_.seq = seq;
+    return {};
+  }
+  if (!following_) return "a change before a collection";
+  if (epoch != position_.epoch) return "a change of another epoch";
+  if (seq != position_.seq + 1)
+    return "change " + std::to_string(seq) + " after change " + std::to_string(position_.seq);
+  position_.seq = seq;
+  return {};
+}
+
+std::string Standby::collect(const wire::Collect& message) {
+  if (!message.end) {
+    loading_ = std::make_unique<Table>();
+    loading_position_ = {message.epoch, 0};
+    following_ = false;
+    received_ = 0;
+    return {};
+  }
+  if (!loading_ || message.epoch != loading_position_.epoch || message.seq < loading_position_.seq)
+    return "the end of a collection that did not begin";
+  if (message.count != loading_->open() || message.hash != loading_->hash())
+    return "the collected state is not the manager's: " + std::to_string(loading_->open()) + " requests of " +
+           std::to_string(message.count);
+  table_ = std::move(loading_);
+  position_ = {message.epoch, message.seq};
+  following_ = true;
+  return {};
+}
+
+void Standby::stream_lost() {
+  loading_.reset();
+  following_ = false;
+  received_ = 0;
+}
+
+std::unique_ptr<Table> Standby::give_up() {
+  stream_lost();
+  position_ = {};
+  return std::move(table_);
+}
+
+}  // namespace redoubt::broker

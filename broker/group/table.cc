@@ -1,0 +1,142 @@
+// Taking in the checkpoint stream; see table.h.
+#include "broker/group/table.h"
+
+#include <algorithm>
+
+#include "broker/digest.h"
+
+namespace redoubt::broker {
+
+Table::Client* Table::find(uint64_t incarnation) {
+  const auto found = ids_.find(incarnation);
+  return found == ids_.end() ? nullptr : &clients_[found->second];
+}
+
+Table::Client* Table::find_or_make(uint64_t incarnation) {
+  if (Client* known = find(incarnation)) return known;
+  if (clients_.size() >= kMaxSessions) return nullptr;
+  const ClientId id = clients_.take();
+  Client& client = clients_[id];
+  client = Client{};
+  client.incarnation = incarnation;
+  ids_[incarnation] = id;
+  return &client;
+}
+
+Table::Entry* Table::entry_at(Client& client, uint64_t seq) {
+  if (seq < client.entries.begin() || seq - client.entries.begin() >= kClientWindow) return nullptr;
+  const uint64_t before = client.entries.size();
+  client.entries.extend(seq + 1);
+  entries_ += client.entries.size() - before;
+  return &client.entries[seq];
+}
+
+void Table::set_digest(Request& request) {
+  hash_ -= request.digest;
+  request.digest = digest_of(request.id, request.level, request.attempts, request.payload.size());
+  hash_ += request.digest;
+}
+
+// The entry's request ends; what is recorded of it is the caller's.
+void Table::drop_request(Entry& entry) {
+  Request& request = requests_[entry.request];
+  hash_ -= request.digest;
+  held_ -= request.payload.size();
+  request.payload = {};
+  requests_.give_back(entry.request);
+  entry.request = {};
+}
+
+void Table::forget_below(Client& client, uint64_t low_water) {
+  if (low_water <= client.entries.begin()) return;
+  const uint64_t before = client.entries.size();
+  client.entries.advance(low_water, [&](Entry& entry) {
+    if (entry.is == Entry::Is::kPending) drop_request(entry);
+    records_.let_go(client, entry);
+  });
+  entries_ -= before - client.entries.size();
+}
+
+std::string Table::apply(Time now, Duration charge, wire::Add& add) {
+  Client* client = find_or_make(add.request.client);
+  if (client == nullptr) return "more clients than a broker serves";
+  forget_below(*client, add.low_water);
+  Entry* entry = entry_at(*client, add.request.seq);
+  if (entry == nullptr) return "a request outside its client's window";
+  if (add.progress != (entry->is == Entry::Is::kPending))
+    return add.progress ? "progress of a request that is not open" : "a new request that is open already";
+  if (!add.progress) {
+    if (add.levels.empty()) return "a request without levels";
+    records_.let_go(*client, *entry);
+    *entry = Entry{};
+    entry->is = Entry::Is::kPending;
+    entry->request = requests_.take();
+    Request& fresh = requests_[entry->request];
+    fresh = Request{};
+    fresh.id = add.request;
+    fresh.levels = std::move(add.levels);
+    fresh.disposal = add.disposal;
+    fresh.deadline = later(now, wire::budget(add.deadline_us) - charge);
+    fresh.wait_limit = wire::budget(add.wait_limit_us);
+    fresh.order = ++admitted_;
+  }
+  Request& request = requests_[entry->request];
+  if (add.level < request.level || add.level >= request.levels.size()) return "a level that cannot be";
+  request.level = add.level;
+  request.waited = wire::budget(add.waited_us);
+  request.attempts = add.attempts;
+  if (!add.same_payload) {
+    held_ += add.payload.size();
+    held_ -= request.payload.size();
+    request.payload = std::move(add.payload);
+  }
+  set_digest(request);
+  return {};
+}
+
+std::string Table::apply(wire::Remove& remove) {
+  Client* client = find_or_make(remove.request.client);
+  if (client == nullptr) return "more clients than a broker serves";
+  forget_below(*client, remove.low_water);
+  if (remove.request.seq < client->entries.begin()) return {};  // it ended below its client's mark
+  Entry* entry = entry_at(*client, remove.request.seq);
+  if (entry == nullptr) return "a request outside its client's window";
+  if (entry->is == Entry::Is::kPending) drop_request(*entry);
+  records_.let_go(*client, *entry);
+  entry->is = Entry::Is::kSettled;
+  entry->status = remove.status;
+  entry->reason = remove.reason;
+  entry->body_dropped = remove.body_dropped;
+  if (!remove.body_dropped) records_.retain(*client, *entry, std::move(remove.payload));
+  return {};
+}
+
+std::string Table::apply(const wire::Mark& mark) {
+  Client* client = find_or_make(mark.client);
+  if (client == nullptr) return "more clients than a broker serves";
+  client->generation = std::max(client->generation, mark.generation);
+  if (!mark.name.empty()) client->name = mark.name;
+  forget_below(*client, mark.low_water);
+  return {};
+}
+
+std::string Table::apply(const wire::ClientGone& gone) {
+  Client* client = find(gone.client);
+  if (client == nullptr) return {};  // it had nothing here
+  for (const uint64_t seq : gone.requests) {
+    if (!client->entries.contains(seq)) continue;
+    Entry& entry = client->entries[seq];
+    if (entry.is == Entry::Is::kPending) drop_request(entry);
+    records_.let_go(*client, entry);
+    entry = Entry{};
+  }
+  if (!gone.all) return {};
+  forget_below(*client, std::max(client->entries.end(), client->entries.begin() + 1));
+  const auto found = ids_.find(gone.client);
+  *client = Client{};
+  clients_.give_back(found->second);
+  ids_.erase(found);
+  return {};
+}
+
+}  // namespace redoubt::broker

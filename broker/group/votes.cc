@@ -1,0 +1,266 @@
+// How votes are asked for and given; see election.h.
+#include <algorithm>
+
+#include "broker/group/election.h"
+
+namespace redoubt::broker {
+
+using wire::Kind;
+
+namespace {
+
+// Those behind in the succession leave the first this much time each.
+constexpr Duration kTurn = std::chrono::milliseconds(10);
+
+}  // namespace
+
+// ---- May this broker stand?
+
+// One that has lost its memory may have voted and forgotten. It takes part again when a manager has told it
+// everything (that is written down, so it is blank no more), or when a majority stands together and none of
+// it knows any epoch: then there is nothing to forget.
+bool Election::blank_may_vote() const {
+  if (!memory_.blank) return true;
+  uint32_t blank = 1;
+  bool nobody_knows = true;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    if (!peer.up() || !peer.heard) return;
+    nobody_knows = nobody_knows && peer.told.known.number == 0;
+    ++blank;
+  });
+  const bool together = settings_.quorum == Quorum::kOne || blank >= settings_.majority();
+  return nobody_knows && together;
+}
+
+// It was in sync to the end: what it holds is all that the last manager promised anybody.
+bool Election::is_fresh() const {
+  const wire::SyncSet& set = memory_.set;
+  if (set.epoch.number == 0) return true;  // there never was a manager
+  const bool holds_it = has(set.members, settings_.self) && position_.epoch == set.epoch;
+  // Under quorum one the others may have gone on without telling us.
+  return holds_it && !(settings_.quorum == Quorum::kOne && lagged_);
+}
+
+// A broker of the set that still holds its state, or may: then nobody else is promoted.
+bool Election::set_member_left(const wire::SyncSet& set, BrokerNumber except, Time now) const {
+  if (except != settings_.self && has(set.members, settings_.self) && position_.epoch == set.epoch)
+    return true;
+  bool left = false;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (number == except || !has(set.members, number)) return;
+    if (peer.up())
+      left = left || !peer.heard || peer.told.position.epoch == set.epoch;
+    else
+      left = left || (!peer.refused && later(peer.down_since, settings_.dead_after) > now);
+  });
+  return left;
+}
+
+bool Election::enough_reachable(Time now) const {
+  uint32_t reachable = 1;
+  bool all_looked_for = true;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (number > settings_.size) return;
+    if (peer.up() && peer.heard) ++reachable;
+    if (peer.up() ? !peer.heard : !peer.refused && later(peer.down_since, settings_.dead_after) > now)
+      all_looked_for = false;
+  });
+  return settings_.quorum == Quorum::kOne ? all_looked_for : reachable >= settings_.majority();
+}
+
+bool Election::may_stand(Time now) const {
+  if (settings_.self == kNoBroker || settings_.kind != Kind::kVoter || leaving_) return false;
+  if (!blank_may_vote() || !enough_reachable(now)) return false;
+  return is_fresh() || !set_member_left(memory_.set, settings_.self, now);
+}
+
+// How long the others are let go first.
+Duration Election::my_turn() const {
+  uint32_t before = 0;
+  const auto reachable = [&](BrokerNumber number) { return peers_[number].up(); };
+  const auto mine = std::find(succession_.begin(), succession_.end(), settings_.self);
+  if (mine != succession_.end()) {
+    before = static_cast<uint32_t>(std::count_if(succession_.begin(), mine, reachable));
+  } else {
+    for (const BrokerNumber number : succession_) before += reachable(number) ? 1u : 0u;
+    for (BrokerNumber number = 1; number < settings_.self; ++number) before += reachable(number) ? 1u : 0u;
+  }
+  return kTurn * before;
+}
+
+// ---- Asking
+
+void Election::stand_later(Time at) {
+  stand_at_ = settings_.self != kNoBroker && settings_.kind == Kind::kVoter && !leaving_ ? at : kNever;
+}
+
+void Election::stand(Turn turn) {
+  if (rules() || manager_ != kNoBroker) return;
+  if (!may_stand(turn.now)) {
+    stand_later(turn.now + kTurn);  // somebody may come, or be given up
+    return;
+  }
+  uint64_t highest = std::max(memory_.promised.number, obeyed_.number);
+  each_peer([&](BrokerNumber, const Peer& peer) { highest = std::max(highest, peer.told.known.number); });
+  office_ = Office::kCandidate;
+  epoch_ = {highest + 1, settings_.self};
+  trial_ = true;
+  stale_ = !is_fresh();
+  grants_ = only(settings_.self);
+  ask_until_ = turn.now + settings_.dead_after;
+  ask_all(turn);
+  count_grants(turn);
+}
+
+void Election::ask(Turn turn, Peer& peer) const {
+  wire::VoteAsk ask;
+  ask.epoch = epoch_;
+  ask.trial = trial_;
+  ask.stale = stale_;
+  ask.set = memory_.set;
+  ask.position = position_;
+  turn.effects.emplace_back(SendVoteAsk{peer.link, ask});
+}
+
+void Election::ask_all(Turn turn) {
+  asked_at_ = turn.now;
+  refusals_ = 0;
+  each_peer([&](BrokerNumber, Peer& peer) {
+    if (peer.up() && peer.kind != Kind::kLearner) ask(turn, peer);
+  });
+}
+
+void Election::voted(Turn turn, BrokerNumber number, const wire::Vote& vote) {
+  Peer& peer = peers_[number];
+  peer.last_heard = turn.now;
+  peer.told.known = std::max(peer.told.known, vote.known);
+  if (office_ != Office::kCandidate || vote.epoch != epoch_ || vote.trial != trial_) return;
+  if (vote.granted) {
+    grants_ |= only(number);
+    // It was in touch when it was asked: that is the first echo of this rule.
+    if (!trial_) peer.echoed = std::max(peer.echoed, asked_at_);
+    return count_grants(turn);
+  }
+  refusals_ |= only(number);
+  const uint32_t hopeful = settings_.size - count(refusals_);
+  const bool counts = !peer.told.blank || memory_.blank;
+  if (settings_.quorum == Quorum::kOne ? counts : hopeful < settings_.majority()) give_up(turn);
+}
+
+// The pause is random, so that rivals do not meet again.
+void Election::give_up(Turn turn) {
+  office_ = Office::kFollower;
+  epoch_ = {};
+  const auto most = static_cast<double>(to_us(settings_.heartbeat));
+  stand_later(turn.now + kTurn + from_us(static_cast<int64_t>(random_.unit() * most)));
+}
+
+void Election::count_grants(Turn turn) {
+  CHECK(office_ == Office::kCandidate);
+  // Our own vote, too, counts only once it is on disk.
+  bool enough = has(grants_, settings_.self) && count(grants_) >= settings_.majority();
+  if (settings_.quorum == Quorum::kOne) {
+    enough = has(grants_, settings_.self) && enough_reachable(turn.now);
+    each_peer([&](BrokerNumber number, const Peer& peer) {
+      const bool votes = peer.up() && peer.kind != Kind::kLearner && (!peer.told.blank || memory_.blank);
+      if (votes && !has(grants_, number)) enough = false;
+    });
+  }
+  if (!enough) return;
+  if (!trial_) return rule(turn);
+  trial_ = false;
+  grants_ = 0;
+  memory_.promised = epoch_;
+  memory_.blank = false;
+  own_write_ = write(turn);
+  ask_all(turn);
+}
+
+void Election::rule(Turn turn) {
+  CHECK(has(grants_, settings_.self) && memory_.promised == epoch_);
+  office_ = Office::kManager;
+  manager_ = kNoBroker;
+  stand_at_ = kNever;
+  suspended_ = false;
+  doubt_until_ = Time{};
+  obeyed_ = epoch_;
+  committed_ = memory_.set;
+  succession_.clear();
+  each_peer([&](BrokerNumber, Peer& peer) { peer.held.reset(); });
+  in_sync(turn, only(settings_.self), {});
+}
+
+// ---- Answering
+
+void Election::asked(Turn turn, BrokerNumber number, const wire::VoteAsk& ask) {
+  Peer& peer = peers_[number];
+  peer.last_heard = turn.now;
+  peer.told.position = ask.position;
+  peer.held = ask;
+  peer.held_since = turn.now;
+  answer(turn, number);
+}
+
+void Election::answer_all(Turn turn) {
+  each_peer([&](BrokerNumber number, Peer& peer) {
+    if (peer.held) answer(turn, number);
+  });
+}
+
+void Election::answer(Turn turn, BrokerNumber number) {
+  Peer& peer = peers_[number];
+  const wire::VoteAsk ask = *peer.held;
+  // While the manager lives here the question waits: the asker may only have noticed its end sooner.
+  if (!rules() && manager_lives(turn.now) && manager_ != number) return;
+  peer.held.reset();
+  wire::SyncSet newest;
+  const bool yes = would_vote(turn, number, ask, newest);
+  if (!yes || ask.trial) return send_vote(turn, number, ask, yes);
+  memory_.promised = ask.epoch;
+  memory_.set = newest;
+  memory_.blank = false;
+  grants_to_write_.push_back({number, ask.epoch, write(turn)});
+  if (office_ == Office::kCandidate) {
+    office_ = Office::kFollower;
+    epoch_ = {};
+  }
+  stand_later(turn.now + settings_.dead_after);
+}
+
+bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, wire::SyncSet& newest) {
+  if (rules()) return false;
+  const bool again = !ask.trial && ask.epoch == memory_.promised;
+  if (ask.epoch.number <= memory_.promised.number && !again) return false;
+  if (settings_.self == kNoBroker || !blank_may_vote()) return false;
+  newest = newer(ask.set, memory_.set) ? ask.set : memory_.set;
+  const bool member = newest.epoch.number == 0 || has(newest.members, number);
+  if (!ask.stale && !member) return false;
+  if (ask.stale && set_member_left(newest, number, turn.now)) return false;
+  // What this broker holds and the asker does not would be lost: it rather stands itself.
+  if (position_ > ask.position && may_stand(turn.now)) {
+    if (office_ == Office::kFollower) stand_later(turn.now);
+    return false;
+  }
+  return true;
+}
+
+void Election::send_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, bool granted) {
+  turn.effects.emplace_back(SendVote{
+      peers_[number].link, {.epoch = ask.epoch, .trial = ask.trial, .granted = granted, .known = known()}});
+}
+
+std::string Election::trouble(Time now) const {
+  if (rules()) return acts(now) ? "" : "it is cut off from the majority of its group";
+  if (manager_ != kNoBroker) return "";
+  uint32_t reachable = settings_.self != kNoBroker ? 1 : 0;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (peer.up() && number <= settings_.size) ++reachable;
+  });
+  std::string text = "it is a standby without a manager and reaches " + std::to_string(reachable) + " of " +
+                     std::to_string(settings_.size) + " brokers";
+  if (settings_.quorum == Quorum::kMajority && reachable < settings_.majority())
+    text += ", " + std::to_string(settings_.majority()) + " are needed";
+  return text;
+}
+
+}  // namespace redoubt::broker
