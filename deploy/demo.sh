@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Shows what Redoubt does: installs and builds what is missing, starts a broker and three replicas on each of two
-# levels, sends every file of this checkout through both, kills a replica of each level in the middle, and reports.
-# Exit 0 only if every file was answered, correctly and once. Whatever it starts, it stops.
+# Shows what Redoubt does: installs and builds what is missing, starts three brokers and three replicas on each of two
+# levels, sends every file of this checkout through both, and takes away on the way: the manager with SIGKILL, a replica
+# of each level with SIGKILL, the next manager with SIGTERM. Both brokers come back with their old command lines. Exit 0
+# only if every file was answered, correctly and once. Whatever it starts, it stops.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,14 +10,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset "${!REDOUBT_@}"
 
 readonly at_once=4               # calls outstanding
-readonly start_limit=20          # seconds a daemon may take to be ready
+readonly start_limit=20          # seconds a daemon may take to be ready, or to rule, or to be in sync
 readonly run_limit=300           # seconds for all files; what is missing then is reported
+readonly brokers=(broker-1 broker-2 broker-3)
 readonly services=(compress digest)
 declare -rA commands=([compress]='gzip -9 -n' [digest]=sha256sum)
 
 work="$(mktemp -d)"
 pids=()        # of what runs, each the leader of a process group of its own
-declare -A pid_of=()
+declare -A pid_of=() address_of=() admin_of=()
 
 progress() { echo "[$(date +%H:%M:%S)] $*"; }
 
@@ -81,10 +83,16 @@ wait_ready() {
   alive "${pid_of[$1]}" || give_up "$1 has ended; its log:" "$work/$1.err"
 }
 
-# The text of a key of the first event that has it.
-event_text() { sed -n "s/.*\"$2\":\"\\([^\"]*\\)\".*/\\1/p" "$work/$1.out" | head -n 1; }
+is_gone() { ! alive "$1"; }
 
-is_built() { ! alive "$1"; }
+# end NAME SIGNAL: returns when it is gone.
+end() {
+  local pid="${pid_of[$1]}" i
+  # What the shell has to say about it is no news.
+  { kill -s "$2" "$pid" && eventually "$start_limit" is_gone "$pid"; } 2>/dev/null ||
+    give_up "$1 was gone before, or goes on after SIG$2; its log:" "$work/$1.err"
+  for i in "${!pids[@]}"; do if ((pids[i] == pid)); then unset "pids[$i]"; fi; done
+}
 
 build() {
   local jobs began=$SECONDS builder last shown=
@@ -96,7 +104,7 @@ build() {
   builder=$!
   set +m
   pids+=("$builder")
-  until eventually 15 is_built "$builder"; do
+  until eventually 15 is_gone "$builder"; do
     last="$(grep -oE '^\[[0-9]+/[0-9]+\]' "$work/build.log" | tail -n 1 || true)"
     if [[ "$last" != "$shown" ]]; then progress "  $last"; fi
     shown="$last"
@@ -117,26 +125,71 @@ list_files() {
   done <"$work/listed"
 }
 
+# Sets `port` to the next at which nobody listens, below those that the system gives to outgoing connections.
+find_port() { while ((++port)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done; }
+
+start_broker() {
+  launch "$1" build/bin/redoubt-broker --name "$1" --group "$group" --listen "${address_of[$1]}" \
+    --admin "${admin_of[$1]}" --data-dir "$work/$1"
+}
+
 start() {
-  local service i
-  launch broker build/bin/redoubt-broker --name broker-1 --listen 127.0.0.1:0 --admin 127.0.0.1:0
-  wait_ready broker
-  brokers="$(event_text broker listen)"
-  admin="$(event_text broker admin)"
+  local name service i
+  for name in "${brokers[@]}"; do
+    find_port
+    address_of[$name]="127.0.0.1:$port"
+    find_port
+    admin_of[$name]="127.0.0.1:$port"
+    group+="${group:+,}${address_of[$name]}"
+  done
+  for name in "${brokers[@]}"; do start_broker "$name"; done
+  for name in "${brokers[@]}"; do wait_ready "$name"; done
   for service in "${services[@]}"; do
     for i in 1 2 3; do
-      launch "$service-$i" build/bin/redoubt-replica --brokers "$brokers" --service "$service" --name "$service-$i" \
+      launch "$service-$i" build/bin/redoubt-replica --brokers "$group" --service "$service" --name "$service-$i" \
         --exec "${commands[$service]}"
     done
   done
   for service in "${services[@]}"; do for i in 1 2 3; do wait_ready "$service-$i"; done; done
+  eventually "$start_limit" are_in_sync || give_up "the brokers do not come together; the log of one:" "$work/broker-1.err"
+}
+
+# What a broker's admin port says about it, headers left out.
+fetch() {
+  (
+    exec {stream}<>"/dev/tcp/${admin_of[$1]%:*}/${admin_of[$1]##*:}"
+    printf 'GET %s HTTP/1.0\r\n\r\n' "$2" >&"$stream"
+    sed '1,/^\r*$/d' <&"$stream"
+  ) 2>/dev/null
+}
+
+# Sets `manager` to the broker that says that it is the one.
+find_manager() {
+  for manager in "${brokers[@]}"; do
+    if fetch "$manager" /status >"$work/status" && grep -q '^[^[]*"role":"manager"' "$work/status"; then return 0; fi
+  done
+  return 1
+}
+
+# What the manager knows of each broker, a line each: name, whether in sync, changes so far, hash of the open requests.
+list_brokers() {
+  grep -oE '\{"name":"broker-[^}]*\}' "$work/status" |
+    sed -E 's/.*"name":"([^"]*)".*"in_sync":([a-z]*).*"checkpoint_seq":([0-9]*).*"state_hash":"([^"]*)".*/\1 \2 \3 \4/'
+}
+
+is_in_sync() { find_manager && list_brokers | grep -q "^$1 true "; }
+
+# All of them, and with the same state.
+are_in_sync() {
+  find_manager && (($(list_brokers | grep -c ' true ') == ${#brokers[@]})) &&
+    (($(list_brokers | cut -d ' ' -f 3- | sort -u | wc -l) == 1))
 }
 
 # The two that xargs runs: one number and its file each.
 expect_one() { gzip -9 -n <"$2" | sha256sum >"$work/expected/$1"; }
 call_one() {
   local status=0
-  build/bin/redoubt call --brokers "$brokers" --levels compress,digest --copies 2 --deadline 20s --input "$2" \
+  build/bin/redoubt call --brokers "$group" --levels compress,digest --copies 2 --deadline 20s --input "$2" \
     --output "$work/answer/$1" 2>>"$work/calls.err" || status=$?
   echo "$EPOCHREALTIME $1 $status" >>"$work/calls"
 }
@@ -145,9 +198,21 @@ each_file() { xargs -0 -n 2 -P "$at_once" bash -c "$1"' "$@"' "$1" <"$work/numbe
 
 has_answers() { (($(wc -l <"$work/calls") >= $1)) || ! alive "$2"; }
 
-# Sends all files; when a third is through, a replica of each level dies.
+# replace_manager SIGNAL: the others notice by themselves. Started again as before it must become a standby in sync.
+replace_manager() {
+  eventually "$start_limit" find_manager || give_up "no broker rules"
+  local gone="$manager"
+  went+=("$EPOCHREALTIME $gone $(wc -l <"$work/calls")")
+  end "$gone" "$1"
+  eventually "$start_limit" find_manager || give_up "no broker rules $start_limit s after $gone went"
+  start_broker "$gone"
+  wait_ready "$gone"
+  eventually "$start_limit" is_in_sync "$gone" || give_up "$gone is back but not in sync; its log:" "$work/$gone.err"
+}
+
+# Sends all files, and takes brokers and replicas away when a quarter, a half and three quarters are through.
 send_files() {
-  local sender service
+  local sender service quarter=$((${#files[@]} / 4))
   : >"$work/calls"
   began="$EPOCHREALTIME"
   set -m
@@ -155,32 +220,16 @@ send_files() {
   sender=$!
   set +m
   pids+=("$sender")
-  eventually "$run_limit" has_answers $((${#files[@]} / 3)) "$sender" || true
-  for service in "${services[@]}"; do
-    if alive "${pid_of[$service-1]}"; then
-      # The shell's own word on it goes the same way.
-      { kill -KILL "${pid_of[$service-1]}" && wait "${pid_of[$service-1]}"; } 2>/dev/null || true
-      killed+=("$service-1")
-    fi
-  done
+  eventually "$run_limit" has_answers "$quarter" "$sender" || true
+  replace_manager KILL
+  eventually "$run_limit" has_answers $((2 * quarter)) "$sender" || true
+  for service in "${services[@]}"; do end "$service-1" KILL; done
   killed_after="$(wc -l <"$work/calls")"
+  eventually "$run_limit" has_answers $((3 * quarter)) "$sender" || true
+  replace_manager TERM
   eventually "$run_limit" has_answers "${#files[@]}" "$sender" || true
   ended="$EPOCHREALTIME"
 }
-
-# fetch PATH: what the broker's admin port says, headers left out.
-fetch() {
-  local stream
-  exec {stream}<>"/dev/tcp/${admin%:*}/${admin##*:}"
-  printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&"$stream"
-  sed '1,/^\r*$/d' <&"$stream"
-  exec {stream}>&-
-}
-
-is_settled() { fetch /metrics >"$work/metrics" && grep -q '^redoubt_copies_outstanding 0$' "$work/metrics"; }
-
-# metric NAME{LABELS}: as a whole number.
-metric() { awk -v name="$1" '$1 == name { printf "%d", $2; found = 1 } END { if (!found) print 0 }' "$work/metrics"; }
 
 judge() {
   local number status
@@ -205,10 +254,6 @@ judge() {
       *) duplicated=$((duplicated + 1)) ;;
     esac
   done
-  # The client gives a second answer to nobody, so ask the broker too.
-  local answered
-  answered=$(($(metric 'redoubt_requests_total{outcome="ok"}') + $(metric 'redoubt_requests_total{outcome="failed"}')))
-  if ((answered > ${#files[@]})); then duplicated=$((duplicated + answered - ${#files[@]})); fi
 }
 
 count_other() {
@@ -216,25 +261,26 @@ count_other() {
   if [[ -z "${example[$1]:-}" ]]; then example[$1]="${files[$2]}"; fi
 }
 
+# gap_ms FROM TO: the longest time between two answers that touches this span.
 gap_ms() {
-  { echo "$began"; cut -d ' ' -f 1 "$work/calls"; } | sort -n |
-    awk 'NR > 1 && $1 - last > gap { gap = $1 - last } { last = $1 } END { printf "%.0f", gap * 1000 }'
+  { echo "$began"; cut -d ' ' -f 1 "$work/calls"; } | sort -n | awk -v from="$1" -v to="$2" '
+    NR > 1 && $1 > from && last < to && $1 - last > gap { gap = $1 - last }
+    { last = $1 }
+    END { printf "%.0f", gap * 1000 }'
 }
 
-copies_by_fate() {
-  local fate text=
-  for fate in won halted_queued halted_running expired failed lost wasted; do
-    text+="${text:+, }$(metric "redoubt_copies_total{fate=\"$fate\"}") ${fate/_/ while }"
-  done
-  echo "$text"
+# row_went TITLE "TIME NAME ANSWERS": a manager's end.
+row_went() {
+  local time name answers
+  read -r time name answers <<<"$2"
+  row "$1" "$name, the manager, after $answers answers; longest gap $(gap_ms "$time" $((${time%.*} + 2))) ms"
 }
 
 row() { printf '  %-20s %s\n' "$1" "$2"; }
 
 report() {
-  local kind took status_json
+  local kind took
   took="$(awk -v a="$began" -v b="$ended" 'BEGIN { printf "%.1f", b - a }')"
-  status_json="$(build/bin/redoubt status --brokers "$brokers" --json || true)"
   echo
   echo "Every file of this checkout through '${commands[compress]}', then '${commands[digest]}': two copies of each step."
   echo
@@ -243,14 +289,18 @@ report() {
   if ((${#others[@]} == 0)); then row "anything else" "0"; fi
   for kind in "${!others[@]}"; do row "$kind" "${others[$kind]}, such as ${example[$kind]}"; done
   row "duplicated" "$duplicated"
-  row "longest gap" "$(gap_ms) ms between two answers"
-  row "killed" "replicas ${killed[*]:-none}, after $killed_after answers"
-  row "copies" "$(copies_by_fate)"
-  row "rules" "$(sed -n 's/.*"manager":"\([^"]*\)".*/\1/p' <<<"$status_json"), epoch $(metric redoubt_epoch)"
+  row_went "SIGKILL" "${went[0]}"
+  row "SIGKILL" "replicas ${services[*]/%/-1}, after $killed_after answers"
+  row_went "SIGTERM" "${went[1]}"
+  row "longest gap of all" "$(gap_ms "$began" "$ended") ms between two answers"
+  row "rules now" "$manager, epoch $(sed -E 's/^\{"epoch":([0-9]+).*/\1/' "$work/status")"
+  row "in sync" "$(list_brokers | awk '$2 == "true" { print $1 }' | paste -sd ' ' -)"
+  row "their state" "$(list_brokers | awk '{ print "change " $3 ", hash " $4 }' | sort -u | paste -sd ';' -), $agreed"
   echo
 }
 
-brokers='' admin='' began=0 ended=0 killed=() killed_after=0 correct=0 duplicated=0
+group='' manager='' port=$((20000 + RANDOM % 10000)) agreed="NOT the same on all"
+began=0 ended=0 went=() killed_after=0 correct=0 duplicated=0
 declare -A others=() example=()
 
 source deploy/packages.sh
@@ -263,17 +313,18 @@ if ((${#files[@]} == 0)); then give_up "there are no files to send in $PWD"; fi
 for i in "${!files[@]}"; do printf '%s\0./%s\0' "$i" "${files[$i]}"; done >"$work/numbered"
 mkdir "$work/expected" "$work/answer"
 
-progress "starting a broker and ${#services[@]} x 3 replicas"
+progress "starting ${#brokers[@]} brokers and ${#services[@]} x 3 replicas"
 start
 export -f expect_one call_one
-export work brokers
+export work group
 progress "computing here what ${#files[@]} files should give"
 each_file expect_one || give_up "the local commands failed"
-progress "sending them through the broker"
+progress "sending them through the brokers"
 send_files
-eventually 5 is_settled || true
+if eventually "$start_limit" are_in_sync; then agreed="the same on all"; fi
 judge
 report
+if [[ "$agreed" == NOT* ]]; then give_up "the standbys are not in sync; what the manager says:" "$work/status"; fi
 if ((correct == ${#files[@]} && ${#others[@]} == 0 && duplicated == 0)); then
   echo "Every file was answered, correctly and once."
 else
