@@ -180,7 +180,7 @@ void Shell::arm() {
 
 Snapshot Shell::take_snapshot() {
   Snapshot view = snapshot_of(node_, loop_.now());
-  view.address = address();
+  view.address = view.brokers.front().address = address();
   view.clients = clients_;
   view.links = links_;
   return view;
