@@ -30,7 +30,7 @@ std::string Listener::listen(const std::string& host, uint16_t port) {
   if (!error) acceptor_.listen(4096, error);
   if (error == asio::error::address_in_use)
     return "address " + to_text(endpoint) +
-           " is taken: another program listens there; choose another --listen";
+           " is taken: another program listens there; choose another address";
   if (error) return "cannot listen on " + to_text(endpoint) + ": " + error.message();
   accept();
   return {};

@@ -128,6 +128,12 @@ bool print_event(std::string_view event, std::initializer_list<EventField> field
   return write_event(STDOUT_FILENO, event, fields);
 }
 
+bool print_line(std::string_view line) {
+  const bool written = write_all(STDOUT_FILENO, line);
+  if (!written) spdlog::warn("nobody takes the lines on stdout: one was dropped");
+  return written;
+}
+
 bool write_event(int descriptor, std::string_view event, std::initializer_list<EventField> fields) {
   bool written = write_all(descriptor, event_line(event, fields));
   if (!written) spdlog::warn("nobody takes the event '{}' on stdout: dropped", event);

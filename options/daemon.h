@@ -49,6 +49,9 @@ std::string event_line(std::string_view event, std::initializer_list<EventField>
 // the event is dropped then, with a warning in the log and `false`.
 bool print_event(std::string_view event, std::initializer_list<EventField> fields = {});
 
+// The same for a line that was made elsewhere, with its end, and shorter than what a pipe takes at once.
+bool print_line(std::string_view line);
+
 // print_event() on another descriptor.
 bool write_event(int descriptor, std::string_view event, std::initializer_list<EventField> fields);
 
