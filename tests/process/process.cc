@@ -95,15 +95,25 @@ std::optional<int> Process::wait(Nanoseconds limit) {
 std::string Process::out() const { return read_file(log_ + ".out"); }
 std::string Process::err() const { return read_file(log_ + ".err"); }
 
-std::map<std::string, std::string> Process::event(const std::string& name, Nanoseconds limit) {
-  std::map<std::string, std::string> fields;
+std::vector<Process::Fields> Process::events() const {
+  std::vector<Fields> events;
+  std::istringstream lines(out());
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) continue;
+    Fields& fields = events.emplace_back();
+    for (const auto& [key, value] : json.items())
+      fields[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return events;
+}
+
+Process::Fields Process::event(const std::string& name, Nanoseconds limit) {
+  Fields fields;
   const auto found = [&] {
-    std::istringstream lines(out());
-    for (std::string line; std::getline(lines, line);) {
-      const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (!json.is_object() || json.value("event", "") != name) continue;
-      for (const auto& [key, value] : json.items())
-        fields[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    for (Fields& event : events()) {
+      if (event["event"] != name) continue;
+      fields = std::move(event);
       return true;
     }
     return false;

@@ -36,8 +36,11 @@ class Process {
 
   std::string out() const;
   std::string err() const;
-  // The fields of the first event of this name on its stdout, once it is there; empty if it never comes.
-  std::map<std::string, std::string> event(const std::string& name, Nanoseconds limit = kLimit);
+  // The objects on its stdout so far, one a line, each as the texts of its fields.
+  using Fields = std::map<std::string, std::string>;
+  std::vector<Fields> events() const;
+  // The first event of this name, once it is there; empty if it never comes.
+  Fields event(const std::string& name, Nanoseconds limit = kLimit);
 
   // Resident memory in bytes.
   double resident() const;

@@ -101,4 +101,20 @@ Socket Acceptor::accept(std::chrono::nanoseconds limit) {
   throw std::runtime_error("nobody connected to " + address());
 }
 
+int free_port() {
+  static int next = 20000 + ::getpid() % 10000;
+  while (next < 32700) {
+    const int port = next++;
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(static_cast<uint16_t>(port));
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool free = ::bind(probe, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+    ::close(probe);
+    if (free) return port;
+  }
+  throw std::runtime_error("no free port");
+}
+
 }  // namespace redoubt::test

@@ -54,4 +54,8 @@ class Acceptor {
   int descriptor_;
 };
 
+// A port of loopback that is free, another at each call, and below those the system gives out: for a daemon
+// that is to return to its port.
+int free_port();
+
 }  // namespace redoubt::test
