@@ -83,8 +83,11 @@ fi
 
 one "style" python3 tests/tidy.py
 one "style checks check" python3 tests/tidy.py --self-test
-if build dev; then cases "tests with sanitizers" build-dev -LE process -j 2; fi
-if build release --target process_tests; then cases "tests with real processes" build -L process; fi
+if build dev; then cases "tests with sanitizers" build-dev -LE 'process|sim' -j 2; fi
+if build release --target process_tests; then
+  cases "simulated clusters" build -L sim -j 2
+  cases "tests with real processes" build -L process
+fi
 if build fuzz --target fuzz_codec; then
   mkdir -p build-fuzz/corpus
   one "fuzzing the codec for $fuzz_seconds s" build-fuzz/bin/fuzz_codec -max_total_time="$fuzz_seconds" \
