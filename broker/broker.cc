@@ -14,7 +14,9 @@ struct Dispatcher {
   // Ticks, and what a manager has no step for: see node.cc.
   template <class Other>
   void operator()(const Other&) const {}
-  void operator()(const ClientUp& event) const { client_up(turn, event.link, event.hello); }
+  void operator()(const ClientUp& event) const {
+    client_up(turn, event.link, event.hello, std::min(event.arrived, turn.now));
+  }
   void operator()(const ReplicaUp& event) const { replica_up(turn, event); }
   void operator()(const SubmitArrived& event) const {
     if (turn.state.client_of(event.link)) admit(turn, event.link, event.submit, event.payload_skipped);
@@ -23,8 +25,10 @@ struct Dispatcher {
     if (turn.state.client_of(event.link)) client_cancels(turn, event.link, event.cancel);
   }
   void operator()(const AcknowledgeArrived& event) const {
-    if (const ClientId client = turn.state.client_of(event.link))
-      forget_below(turn, turn.state.clients[client], event.acknowledge.low_water);
+    const ClientId client = turn.state.client_of(event.link);
+    if (!client) return;
+    forget_below(turn, turn.state.clients[client], event.acknowledge.low_water);
+    checkpoint_mark(turn, client);
   }
   void operator()(const CopyStarted& event) const {
     if (!hears(event.link)) return;

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "core/time.h"
 #include "wire/message.h"
 
 namespace redoubt::broker {
@@ -16,10 +17,11 @@ namespace redoubt::broker {
 enum class LinkId : uint64_t {};
 inline constexpr LinkId kNoLink{0};
 
-// A client has said hello.
+// A client has said hello, now or at `arrived`: what its frames take beyond the usual counts from there.
 struct ClientUp {
   LinkId link;
   const wire::Hello& hello;
+  Time arrived = kNever;
 };
 
 // A replica has said hello and registered.

@@ -40,6 +40,7 @@ struct Node::Happened {
   void operator()(const ClientUp& event) const {
     node.guests_[event.link] = Guest{};
     node.guests_[event.link].hello = event.hello;
+    node.guests_[event.link].arrived = now;
     node.guest_came(now, event.link, effects);
   }
   void operator()(const ReplicaUp& event) const {

@@ -62,6 +62,7 @@ class Node {
     wire::Hello hello;
     std::optional<wire::Register> registration;  // of a replica
     std::string address;
+    Time arrived{};
     // While it is not the manager's: of a replica, which wants to hear and be heard.
     Time last_heard{};
     int64_t heard_sent_us = 0;
@@ -115,6 +116,7 @@ class Node {
   void suspend_or_resume(Time now, Effects& effects);
   void replay(Time now, Effects& effects);
   void stop(Time now, Effects& effects);
+  void hand_over(Time now, Effects& effects);
   void say_role(Effects& effects);
 
   Settings settings_;

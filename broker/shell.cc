@@ -77,8 +77,11 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
   if (reason != CloseReason::kNone) {
     ++links_.closed[static_cast<size_t>(reason)];
     const std::string who = connection.hello().name.empty() ? "a stranger" : connection.hello().name;
-    observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
-                    std::string(wire::name_of(reason)) + ": " + text});
+    const bool one_of_two = connection.hello().role == wire::Role::kBroker &&
+                            (reason == CloseReason::kReplaced || reason == CloseReason::kDuplicateName);
+    if (!one_of_two)
+      observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
+                      std::string(wire::name_of(reason)) + ": " + text});
   }
   const bool known = !connection.in_handshake();
   const LinkId id = connection.id();
@@ -160,7 +163,7 @@ void Shell::turn_end() {
   if (node_.next_deadline() <= loop_.now()) step(Tick{});
   if (node_.owes_acknowledgement()) step(TurnEnded{});
   if (!status_askers_.empty() && !writing_status_) write_status();
-  if (stopping_ && ((node_.rules() && all_is_answered()) || loop_.now() >= stop_at_)) finish();
+  if (stopping_ && ((dialers_.empty() && all_is_answered()) || loop_.now() >= stop_at_)) finish();
   arm();
 }
 
@@ -219,13 +222,11 @@ void Shell::stop(Duration limit) {
   stopping_ = true;
   stop_at_ = later(Clock::now(), limit);
   listener_.close();
-  for (const auto& dialer : dialers_)
-    if (dialer) dialer->stop();
   step(StopAsked{});
 }
 
 bool Shell::all_is_answered() {
-  bool all = node_.state()->requests.size() == 0;
+  bool all = (!node_.state() || node_.state()->requests.size() == 0);
   connections_.each([&](Handle<Slot>, Slot& slot) { all = all && slot.connection->link().unsent() == 0; });
   return all;
 }

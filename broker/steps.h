@@ -90,7 +90,7 @@ void forget_below(Turn& turn, Client& client, uint64_t low_water);
 // ---- faults/ and joining.
 
 // client_lost.cc
-void client_up(Turn& turn, LinkId link, const wire::Hello& hello);
+void client_up(Turn& turn, LinkId link, const wire::Hello& hello, Time arrived);
 void client_lost(Turn& turn, LinkId link);
 void client_cancels(Turn& turn, LinkId link, const wire::Cancel& cancel);
 void forget_lingering(Turn& turn);

@@ -216,6 +216,7 @@ void RandomMessages::fill(Pulse& to) {
   to.succession = ids(kMaxGroup);
   to.sent_us = time();
   to.echo_us = time();
+  to.obeys = coin();
 }
 
 void RandomMessages::fill(VoteAsk& to) {

@@ -78,7 +78,7 @@ Fault get(Reader from, Enlist& to) {
 
 Fault get(Reader from, Pulse& to) {
   to.known = {};
-  to.rules = to.blank = to.answer = false;
+  to.rules = to.blank = to.answer = to.obeys = false;
   to.position = {};
   to.hash = to.received = 0;
   to.set = {};
@@ -118,6 +118,9 @@ Fault get(Reader from, Pulse& to) {
         break;
       case varint_tag(11):
         to.echo_us = from.signed_number();
+        break;
+      case varint_tag(12):
+        to.obeys = from.flag();
         break;
       default:
         return kUnknown;

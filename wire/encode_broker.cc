@@ -39,7 +39,7 @@ void encode(const Enlist& message, Outbox& out) {
 void encode(const Pulse& message, Outbox& out) {
   CHECK(message.succession.size() <= kMaxGroup);
   const size_t most =
-      kMostOfEpoch + kMostOfPosition + kMostOfSet + (8 + message.succession.size()) * kMaxField;
+      kMostOfEpoch + kMostOfPosition + kMostOfSet + (9 + message.succession.size()) * kMaxField;
   write_envelope(kPulse, most, 0, out, [&](Writer& to) {
     put(1, message.known, to);
     to.flag(2, message.rules);
@@ -52,6 +52,7 @@ void encode(const Pulse& message, Outbox& out) {
     put_packed(9, message.succession, false, to);
     to.signed_number(10, message.sent_us);
     to.signed_number(11, message.echo_us);
+    to.flag(12, message.obeys);
   });
 }
 

@@ -301,6 +301,7 @@ struct Pulse {
   SyncSet set;                       // the newest in-sync set it has written down
   std::vector<uint64_t> succession;  // from the manager: brokers in the order in which they ask for votes
   int64_t sent_us = 0, echo_us = 0;
+  bool obeys = false;  // the one it is sent to is its manager: the echo prolongs that one's lease
   bool operator==(const Pulse&) const = default;
 };
 

@@ -38,7 +38,7 @@ void forget(Turn& turn, ClientId id) {
 
 }  // namespace
 
-void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
+void client_up(Turn& turn, LinkId link, const wire::Hello& hello, Time arrived) {
   State& state = turn.state;
   const auto known = state.client_ids.find(hello.incarnation);
   if (known != state.client_ids.end()) {
@@ -57,7 +57,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
     client.link = link;
     client.generation = hello.link_generation;
     client.transit = Transit{};
-    client.transit.excess(turn.now, hello.sent_us);
+    client.transit.excess(arrived, hello.sent_us);
     client.lingers_until = kNever;
     state.peers.set(link, {.client = known->second, .replica = {}});
     return;
@@ -76,7 +76,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello) {
   client.name = hello.name;
   client.incarnation = hello.incarnation;
   client.generation = hello.link_generation;
-  client.transit.excess(turn.now, hello.sent_us);
+  client.transit.excess(arrived, hello.sent_us);
   state.client_ids[hello.incarnation] = id;
   state.peers.set(link, {.client = id, .replica = {}});
   turn.effects.emplace_back(Note{Note::Kind::kClientJoined, client.name, {}});
@@ -98,7 +98,8 @@ void client_lost(Turn& turn, LinkId link) {
 
 void client_cancels(Turn& turn, LinkId link, const wire::Cancel& cancel) {
   State& state = turn.state;
-  Client& client = state.clients[state.client_of(link)];
+  const ClientId client_id = state.client_of(link);
+  Client& client = state.clients[client_id];
   for (const uint64_t seq : cancel.seqs) {
     if (!client.entries.contains(seq) || client.entries[seq].is != ClientEntry::Is::kPending) continue;
     const RequestHandle id = client.entries[seq].request;
@@ -109,6 +110,7 @@ void client_cancels(Turn& turn, LinkId link, const wire::Cancel& cancel) {
     reply(turn, id, {.status = wire::Status::kCancelled, .text = "cancelled by the client"});
   }
   forget_below(turn, client, cancel.low_water);
+  checkpoint_mark(turn, client_id);
 }
 
 void forget_lingering(Turn& turn) {

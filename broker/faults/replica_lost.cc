@@ -25,7 +25,7 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
   Counters::count(state.counters.copies, CopyFate::kLost);
   Request* request = state.requests.find(copy.request);
   if (!request || request->level > copy.level) return;
-  std::erase(request->copies, copy_id);
+  if (std::erase(request->copies, copy_id) == 0) return;
   if (copy.halted && !request->copies.empty()) return;
   count_attempt(turn, *request, replica_name + " was lost");
   if (request->attempts >= state.settings.attempts) {

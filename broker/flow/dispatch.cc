@@ -72,6 +72,8 @@ void dispatch_confirmed(Turn& turn) {
     Request* request = state.requests.find(next.request);
     if (!request || request->confirm_seq != next.seq) continue;  // it has ended
     request->confirm_seq = 0;
+    // A replica has turned out to hold a copy of it meanwhile, or had.
+    if (request->phase != Request::Phase::kRunning || !request->copies.empty()) continue;
     dispatch_or_queue(turn, next.request, request->wanted, false);
   }
 }

@@ -90,6 +90,7 @@ CopyFate fate_of_loser(Fate fate) {
 void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name, wire::Done& done) {
   State& state = turn.state;
   Request& request = state.requests[id];
+  if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   request.level = copy.level;  // an adopted copy may have been ahead of what was known of its request
   Service& service = state.services[request.service()];
   const Duration wait = copy.waited_here + std::chrono::nanoseconds(done.wait_ns);
@@ -154,13 +155,14 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
 
   const bool wanted = request && copy.level >= request->level;
   const bool ahead = wanted && copy.level > request->level;
-  if (wanted) std::erase(request->copies, id);
+  // A copy that was ahead may have been passed by its own level: then only its success is of use.
+  const bool listed = wanted && std::erase(request->copies, id) > 0;
   if (wanted && done.fate == Fate::kOk) {
     Counters::count(state.counters.copies, CopyFate::kWon);
     win(turn, copy.request, copy, replica.name, done);
   } else {
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
-    if (wanted) {
+    if (listed) {
       if (ahead) {
         // The level the request is known to be at goes on as if this copy had not been.
       } else if (done.fate == Fate::kFailed) {

@@ -29,25 +29,42 @@ Election::PeerView Election::peer(BrokerNumber number) const {
 
 // ---- Links
 
-void Election::peer_up(Turn turn, BrokerNumber number, LinkId link, wire::Kind kind) {
+void Election::peer_up(Turn turn, BrokerNumber number, LinkId link, const wire::Enlist& enlist) {
   Peer& peer = peers_[number];
-  const Time down_since = peer.down_since;
+  // A manager whose process has started again rules no more.
+  const bool restarted = manager_ == number && peer.incarnation != enlist.incarnation;
+  if (restarted) lose_manager(turn);
+  if (lease_given_to_ == number && peer.incarnation != enlist.incarnation) lease_given_to_ = kNoBroker;
+  const Peer before = peer;
   peer = Peer{};
-  peer.down_since = down_since;
+  peer.down_since = before.down_since;
+  if (!restarted) {
+    // The same process on another link: what our echoes have granted it stands.
+    peer.echoed_of = before.echoed_of;
+    peer.last_ruling = before.last_ruling;
+  }
   peer.link = link;
-  peer.kind = kind;
+  peer.kind = enlist.kind;
+  peer.incarnation = enlist.incarnation;
   peer.last_heard = peer.last_sent = peer.fresh = turn.now;
   send_pulse(turn, peer, true);
-  if (office_ == Office::kCandidate && kind != wire::Kind::kLearner) ask(turn, peer);
+  if (office_ == Office::kCandidate && peer.kind != wire::Kind::kLearner) ask(turn, peer);
 }
 
 void Election::peer_lost(Turn turn, BrokerNumber number) {
   Peer& peer = peers_[number];
   peer.link = kNoLink;
   peer.refused = false;
-  peer.down_since = turn.now;
+  // One that has been silent has been looked for all the while.
+  peer.down_since = peer.last_heard;
   peer.held.reset();
-  if (manager_ == number) lose_manager(turn);
+  if (manager_ == number) {
+    // Its host says within a moment whether the process is gone: it refuses to be dialled. If the network is
+    // to blame, its lease may still stand. Under quorum one there is no lease, and nobody stands before the
+    // others have been looked for.
+    link_lost_ = true;
+    if (settings_.quorum == Quorum::kOne || turn.now >= lease_of_manager()) lose_manager(turn);
+  }
   // Under quorum one only those who are reachable must agree.
   if (office_ == Office::kCandidate) count_grants(turn);
 }
@@ -56,6 +73,8 @@ void Election::unreachable(Turn turn, BrokerNumber number, bool refused) {
   Peer& peer = peers_[number];
   if (peer.up()) return;
   peer.refused = refused;
+  if (refused && lease_given_to_ == number) lease_given_to_ = kNoBroker;
+  if (refused && manager_ == number) lose_manager(turn);
   if (refused && office_ == Office::kFollower && manager_ == kNoBroker && stand_at_ != kNever)
     stand_later(std::min(stand_at_, turn.now + my_turn()));
 }
@@ -74,9 +93,13 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
   heard_from(turn, peer, pulse.sent_us);
   peer.heard = true;
   peer.told = pulse;
-  if (pulse.echo_us != 0) peer.echoed = std::max(peer.echoed, Time(from_us(pulse.echo_us)));
+  // Only who obeys will not vote for another before our lease from this echo has ended.
+  if (pulse.obeys && pulse.echo_us != 0) peer.echoed = std::max(peer.echoed, Time(from_us(pulse.echo_us)));
   learn_set(turn, pulse.set);
-  const bool above = pulse.rules ? pulse.known > epoch_ : pulse.known.number > epoch_.number;
+  // Under a majority a number that is only promised may be a vote for one who lost against this manager;
+  // under quorum one there may have been another with the same number.
+  const bool pairs_count = pulse.rules || settings_.quorum == Quorum::kOne;
+  const bool above = pairs_count ? pulse.known > epoch_ : pulse.known.number > epoch_.number;
   if (rules() && above) step_down(turn);
   if (pulse.rules && pulse.known >= obeyed_ && pulse.known.number >= memory_.promised.number && !rules())
     obey(turn, number, pulse.known);
@@ -104,6 +127,7 @@ void Election::obey(Turn turn, BrokerNumber number, wire::Epoch epoch) {
   if (office_ == Office::kCandidate) office_ = Office::kFollower;
   stand_at_ = kNever;
   manager_ = number;
+  link_lost_ = false;
   obeyed_ = epoch;
   // A witness is sent nothing else that it could have forgotten.
   const bool remembers = memory_.blank && settings_.kind == wire::Kind::kWitness;
@@ -119,8 +143,16 @@ void Election::collected(Turn turn) {
   write(turn);
 }
 
+// Until then this broker's echoes may keep the manager in office.
+Time Election::lease_of_manager() const {
+  if (settings_.quorum == Quorum::kOne) return Time{};
+  return later(peers_[manager_].echoed_of, settings_.demote_after);
+}
+
 bool Election::manager_lives(Time now) const {
-  return manager_ != kNoBroker && later(peers_[manager_].last_ruling, settings_.dead_after) > now;
+  if (manager_ == kNoBroker) return false;
+  const bool speaks = !link_lost_ && later(peers_[manager_].last_ruling, settings_.dead_after) > now;
+  return speaks || lease_of_manager() > now;
 }
 
 void Election::lose_manager(Turn turn) {
@@ -128,6 +160,7 @@ void Election::lose_manager(Turn turn) {
   // Its last words were old when they came: it had more to say than has arrived here, or we stood still.
   lagged_ = turn.now - peer.fresh > 2 * settings_.dead_after;
   manager_ = kNoBroker;
+  link_lost_ = false;
   stand_later(turn.now + my_turn());
   answer_all(turn);
 }
@@ -265,6 +298,8 @@ void Election::send_pulse(Turn turn, Peer& peer, bool answer) {
   if (rules()) pulse.succession.assign(succession_.begin(), succession_.end());
   pulse.sent_us = to_us(turn.now);
   pulse.echo_us = peer.newest_sent_us;
+  pulse.obeys = manager_ != kNoBroker && &peer == &peers_[manager_];
+  if (pulse.obeys) peer.echoed_of = peer.last_heard;
   turn.effects.emplace_back(SendPulse{peer.link, std::move(pulse)});
 }
 
@@ -305,7 +340,13 @@ void Election::tick(Turn turn, Duration stalled) {
   }
   if (rules() && acts(turn.now) == suspended_) {
     suspended_ = !suspended_;
+    suspended_since_ = turn.now;
     pulse_all(turn, true);
+  }
+  // Those who have given it up obey it no more: with what it holds it asks for votes like anybody.
+  if (rules() && suspended_ && later(suspended_since_, settings_.dead_after) <= turn.now) {
+    step_down(turn);
+    stand_later(turn.now + kTurn);
   }
   each_peer([&](BrokerNumber, Peer& peer) {
     if (!peer.up()) return;
@@ -326,10 +367,13 @@ Time Election::next_deadline() const {
         {due, later(peer.last_heard, settings_.dead_after), later(peer.last_sent, settings_.heartbeat)});
   });
   if (rules()) {
-    if (!suspended_) due = std::min(due, lease_end());
+    due = std::min(due, suspended_ ? later(suspended_since_, settings_.dead_after) : lease_end());
     if (doubt_until_ != Time{}) due = std::min(due, doubt_until_);
   }
-  if (manager_ != kNoBroker) due = std::min(due, later(peers_[manager_].last_ruling, settings_.dead_after));
+  if (manager_ != kNoBroker) {
+    const Time silent = link_lost_ ? Time{} : later(peers_[manager_].last_ruling, settings_.dead_after);
+    due = std::min(due, std::max(silent, lease_of_manager()));
+  }
   if (office_ == Office::kCandidate) due = std::min(due, ask_until_);
   if (office_ == Office::kFollower) due = std::min(due, stand_at_);
   return due;

@@ -32,7 +32,7 @@ class Election {
   };
   // The first turn: from here on silence counts.
   void begin(Turn turn);
-  void peer_up(Turn turn, BrokerNumber peer, LinkId link, wire::Kind kind);
+  void peer_up(Turn turn, BrokerNumber peer, LinkId link, const wire::Enlist& enlist);
   void peer_lost(Turn turn, BrokerNumber peer);
   // Nobody listens at its address, or nobody answers.
   void unreachable(Turn turn, BrokerNumber peer, bool refused);
@@ -98,6 +98,8 @@ class Election {
     Time last_heard{}, last_sent{}, last_ruling{};
     Time fresh{};  // when the newest frame heard was sent, by our clock
     Transit transit;
+    Time echoed_of{};  // when the newest frame of its that our obeying pulses have echoed came here
+    uint64_t incarnation = 0;
     int64_t newest_sent_us = 0;  // of its frames, by its clock: echoed
     Time echoed{};               // when the newest of our frames that it has echoed was sent
     bool heard = false;          // a pulse has come on this link
@@ -106,6 +108,9 @@ class Election {
     Time held_since{};
     bool up() const { return link != kNoLink; }
   };
+  // Those behind in the succession leave the first this much time each.
+  static constexpr Duration kTurn = std::chrono::milliseconds(10);
+
   struct Grant {
     BrokerNumber to = kNoBroker;
     wire::Epoch epoch;
@@ -124,6 +129,7 @@ class Election {
 
   Time lease_end() const;
   bool manager_lives(Time now) const;
+  Time lease_of_manager() const;
   void obey(Turn turn, BrokerNumber peer, wire::Epoch epoch);
   void lose_manager(Turn turn);
   void step_down(Turn turn);
@@ -132,6 +138,7 @@ class Election {
 
   bool blank_may_vote() const;
   bool may_stand(Time now) const;
+  bool has_given_lease(BrokerNumber other_than, Time now) const;
   bool is_fresh() const;
   bool set_member_left(const wire::SyncSet& set, BrokerNumber except, Time now) const;
   bool enough_reachable(Time now) const;
@@ -165,7 +172,8 @@ class Election {
   wire::Epoch obeyed_;  // the highest epoch of anyone seen to rule
   bool stale_ = false;
   BrokerNumber manager_ = kNoBroker;
-  bool lagged_ = false;  // when the manager was lost its newest word was old already
+  bool link_lost_ = false;  // the manager's: whether its process is gone is not known yet
+  bool lagged_ = false;     // when the manager was lost its newest word was old already
   std::vector<BrokerNumber> succession_;
 
   // As candidate.
@@ -175,11 +183,15 @@ class Election {
   Time asked_at_{}, ask_until_ = kNever;
   Time stand_at_ = kNever;
   std::vector<Grant> grants_to_write_;
+  // Who got this broker's vote last rules on the strength of it for a while: nobody else gets it then.
+  BrokerNumber lease_given_to_ = kNoBroker;
+  Time lease_given_until_{};
 
   // As manager.
   wire::SyncSet committed_;
   bool suspended_ = false;  // what the last pulse said
-  Time doubt_until_{};      // quorum one: this process stood still, somebody may have taken over
+  Time suspended_since_{};
+  Time doubt_until_{};  // quorum one: this process stood still, somebody may have taken over
 
   wire::Position position_;
   uint64_t hash_ = 0, received_ = 0;

@@ -65,7 +65,7 @@ void Node::guest_came(Time now, LinkId link, Effects& effects) {
   if (guest.registration)
     broker_->step(now, ReplicaUp{link, guest.hello, *guest.registration, guest.address}, effects);
   else
-    broker_->step(now, ClientUp{link, guest.hello}, effects);
+    broker_->step(now, ClientUp{link, guest.hello, guest.arrived}, effects);
 }
 
 // What a replica's link needs, whoever rules.

@@ -8,6 +8,10 @@ namespace redoubt::broker {
 using wire::CloseReason;
 using wire::Kind;
 
+namespace {
+constexpr const char* kNewerLink = "there is a newer link";
+}
+
 const Node::Other* Node::other(LinkId link) const {
   const auto found = others_.find(link);
   return found == others_.end() ? nullptr : &found->second;
@@ -62,12 +66,12 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
       effects.emplace_back(CloseLink{event.link, CloseReason::kDuplicateName, "we have a link already"});
       return;
     }
-    close_other(now, known->first, CloseReason::kReplaced, "there is a newer link", effects);
+    close_other(now, known->first, CloseReason::kReplaced, kNewerLink, effects);
   }
   others_[event.link] = {event.link, number, event.enlist, event.dialled};
   effects.emplace_back(Note{Note::Kind::kBrokerJoined, event.enlist.name, wire::name_of(event.enlist.kind)});
   if (number <= election_.settings().size) effects.emplace_back(Dial{number, false});
-  election_.peer_up(turn(now, effects), number, event.link, event.enlist.kind);
+  election_.peer_up(turn(now, effects), number, event.link, event.enlist);
   if (rules()) feed_followers(now, event.link, effects);
 }
 
@@ -89,7 +93,8 @@ void Node::other_lost(Time now, LinkId link, const std::string& why, Effects& ef
   CHECK(found != others_.end());
   const Other lost = found->second;
   others_.erase(found);
-  effects.emplace_back(Note{Note::Kind::kBrokerLost, lost.enlist.name, why});
+  // Two that dial each other at once end up with one link of two: that is no news.
+  if (why != kNewerLink) effects.emplace_back(Note{Note::Kind::kBrokerLost, lost.enlist.name, why});
   if (lost.number <= election_.settings().size || election_.settings().self == kNoBroker)
     effects.emplace_back(Dial{lost.number, true});
   if (link == followed_link_) {

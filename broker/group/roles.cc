@@ -7,9 +7,9 @@ namespace redoubt::broker {
 void Node::settle(Time now, Effects& effects) {
   if (rules() && !election_.rules()) depose(now, effects);
   if (!rules() && election_.rules()) promote(now, effects);
-  if (rules()) {
-    suspend_or_resume(now, effects);
-  } else {
+  if (rules()) suspend_or_resume(now, effects);
+  if (rules() && stopping_ && election_.settings().size > 1) hand_over(now, effects);
+  if (!rules()) {
     // Another manager's stream is another stream.
     const BrokerNumber manager = election_.manager();
     if (manager != kNoBroker && followed_ != election_.known()) {
@@ -64,6 +64,8 @@ void Node::depose(Time now, Effects& effects) {
   const State& state = broker_->state();
   const wire::Position position{state.epoch, state.checkpoint_seq};
   counters_ = state.counters;
+  // What is still out will be told to the next manager: here it is lost.
+  counters_.copies[static_cast<size_t>(CopyFate::kLost)] += state.copies.size();
   standby_ = Standby(broker_->step_down(now), position);
   broker_.reset();
   for (auto& [link, guest] : guests_) guest.last_heard = now;
@@ -119,19 +121,21 @@ void Node::replay(Time now, Effects& effects) {
 void Node::stop(Time now, Effects& effects) {
   if (stopping_) return;
   stopping_ = true;
-  if (!rules()) {
-    leave_at_ = now;
-    return;
-  }
+  const bool alone = election_.settings().size <= 1;
+  if (rules() && alone) return broker_->stop_admitting();
+  // What is not answered by then its clients send to whoever rules next.
+  leave_at_ = rules() && !suspended_ && !others_.empty() ? later(now, kHandOverLimit) : now;
+  settle(now, effects);
+}
+
+// A manager that leaves serves on until somebody is in sync to follow it.
+void Node::hand_over(Time now, Effects& effects) {
   const State& state = broker_->state();
-  if (suspended_ || state.succession.empty()) {
-    broker_->stop_admitting();
-    return;
-  }
+  if (suspended_ || state.succession.empty()) return;
+  leave_at_ = later(now, kHandOverLimit);
   // The stream is in order: by the time the successor reads this it has everything.
   election_.abdicate(turn(now, effects), state.succession.front(), state.checkpoint_seq);
-  leave_at_ = later(now, kHandOverLimit);
-  settle(now, effects);
+  depose(now, effects);
 }
 
 void Node::say_role(Effects& effects) {

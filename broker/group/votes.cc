@@ -7,29 +7,18 @@ namespace redoubt::broker {
 
 using wire::Kind;
 
-namespace {
-
-// Those behind in the succession leave the first this much time each.
-constexpr Duration kTurn = std::chrono::milliseconds(10);
-
-}  // namespace
-
 // ---- May this broker stand?
 
 // One that has lost its memory may have voted and forgotten. It takes part again when a manager has told it
-// everything (that is written down, so it is blank no more), or when a majority stands together and none of
-// it knows any epoch: then there is nothing to forget.
+// everything (that is written down, so it is blank no more), or when a majority stands together of which
+// nobody knows any epoch: then there is nothing to forget.
 bool Election::blank_may_vote() const {
-  if (!memory_.blank) return true;
+  if (!memory_.blank || settings_.quorum == Quorum::kOne) return true;
   uint32_t blank = 1;
-  bool nobody_knows = true;
-  each_peer([&](BrokerNumber, const Peer& peer) {
-    if (!peer.up() || !peer.heard) return;
-    nobody_knows = nobody_knows && peer.told.known.number == 0;
-    ++blank;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (number <= settings_.size && peer.up() && peer.heard && peer.told.known.number == 0) ++blank;
   });
-  const bool together = settings_.quorum == Quorum::kOne || blank >= settings_.majority();
-  return nobody_knows && together;
+  return blank >= settings_.majority();
 }
 
 // It was in sync to the end: what it holds is all that the last manager promised anybody.
@@ -68,9 +57,14 @@ bool Election::enough_reachable(Time now) const {
   return settings_.quorum == Quorum::kOne ? all_looked_for : reachable >= settings_.majority();
 }
 
+bool Election::has_given_lease(BrokerNumber other_than, Time now) const {
+  return settings_.quorum == Quorum::kMajority && lease_given_to_ != kNoBroker &&
+         lease_given_to_ != other_than && now < lease_given_until_;
+}
+
 bool Election::may_stand(Time now) const {
   if (settings_.self == kNoBroker || settings_.kind != Kind::kVoter || leaving_) return false;
-  if (!blank_may_vote() || !enough_reachable(now)) return false;
+  if (!blank_may_vote() || !enough_reachable(now) || has_given_lease(settings_.self, now)) return false;
   return is_fresh() || !set_member_left(memory_.set, settings_.self, now);
 }
 
@@ -216,6 +210,8 @@ void Election::answer(Turn turn, BrokerNumber number) {
   wire::SyncSet newest;
   const bool yes = would_vote(turn, number, ask, newest);
   if (!yes || ask.trial) return send_vote(turn, number, ask, yes);
+  lease_given_to_ = number;
+  lease_given_until_ = later(turn.now, settings_.demote_after);
   memory_.promised = ask.epoch;
   memory_.set = newest;
   memory_.blank = false;
@@ -228,7 +224,7 @@ void Election::answer(Turn turn, BrokerNumber number) {
 }
 
 bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, wire::SyncSet& newest) {
-  if (rules()) return false;
+  if (rules() || has_given_lease(number, turn.now)) return false;
   const bool again = !ask.trial && ask.epoch == memory_.promised;
   if (ask.epoch.number <= memory_.promised.number && !again) return false;
   if (settings_.self == kNoBroker || !blank_may_vote()) return false;
