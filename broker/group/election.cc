@@ -190,6 +190,8 @@ void Election::abdicate(Turn turn, BrokerNumber successor, uint64_t seq) {
 }
 
 void Election::handed_over(Turn turn, BrokerNumber number, const wire::HandOver& message) {
+  // Whatever leases it had, it has given them up.
+  if (lease_given_to_ == number) lease_given_to_ = kNoBroker;
   if (number != manager_ || message.epoch != obeyed_) return;
   lose_manager(turn);
   lagged_ = false;
