@@ -170,7 +170,7 @@ ROWS = [
     ("1", "1 broker", "no service until it is started again (here after 200 ms); clients send again",
      "all waits while it lasts", "who does not reach the broker waits, to the deadline"),
     ("2", "2 brokers", "the other rules",
-     "the other rules after two times `--dead-after`; the first yields when it wakes",
+     "the other rules after `--dead-after`; the first yields when it wakes",
      "**two managers** of different epochs may serve; the lower yields when they meet"),
     ("2+w", "2 and a witness", AFTER_TWO, "the standby rules after `--dead-after`", MAJORITY),
     ("3", "3 brokers", AFTER_TWO, "a standby rules after `--dead-after`", MAJORITY),
