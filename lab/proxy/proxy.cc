@@ -4,15 +4,14 @@
 #include <utility>
 
 #include "core/random.h"
-#include "lab/proxy/limits.h"
 
 namespace redoubt::lab {
 
-Failure Proxy::add(const Address& listen, const Address& target) {
+Failure Proxy::add(const Address& listen, const Address& target, size_t most_connections) {
   if (routes_.size() >= kMostRoutes)
     return Error{"there are " + std::to_string(kMostRoutes) +
                  " routes already: start another proxy for more"};
-  auto route = std::make_unique<Route>(loop_);
+  auto route = std::make_unique<Route>(loop_, most_connections);
   if (Failure failure = route->open(listen, target)) return failure;
   routes_.push_back(std::move(route));
   return {};

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "lab/proxy/limits.h"
 #include "lab/proxy/route.h"
 
 namespace redoubt::lab {
@@ -24,8 +25,9 @@ class Proxy {
  public:
   Proxy(net::Loop& loop, uint64_t seed) : loop_(loop), seed_(seed) {}
 
-  // A further route; its number is the count of those before it.
-  Failure add(const Address& listen, const Address& target);
+  // A further route; its number is the count of those before it. Who connects beyond `most_connections` is
+  // turned away.
+  Failure add(const Address& listen, const Address& target, size_t most_connections = kMostConnections);
   size_t size() const { return routes_.size(); }
   Route& route(size_t number) { return *routes_.at(number); }
 

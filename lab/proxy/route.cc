@@ -36,8 +36,10 @@ RouteStats& RouteStats::operator+=(const RouteStats& other) {
   return *this;
 }
 
-Route::Route(net::Loop& loop)
-    : loop_(loop), listener_(loop, [this](tcp::socket socket) { accepted(std::move(socket)); }) {}
+Route::Route(net::Loop& loop, size_t most_connections)
+    : loop_(loop),
+      most_connections_(most_connections),
+      listener_(loop, [this](tcp::socket socket) { accepted(std::move(socket)); }) {}
 
 Failure Route::open(const Address& listen, const Address& target) {
   const Result<tcp::endpoint> from = numeric(listen), to = numeric(target);
@@ -70,7 +72,7 @@ Failure Route::accept() {
 
 void Route::accepted(tcp::socket socket) {
   // At the limit, and for one whose accept had succeeded just before connects were to be refused.
-  if (connections_.size() >= kMostConnections || !accepts_) {
+  if (connections_.size() >= most_connections_ || !accepts_) {
     ++so_far_.turned_away;
     asio::error_code ignored;
     socket.set_option(asio::socket_base::linger(true, 0), ignored);

@@ -27,7 +27,7 @@ struct RouteStats {
 
 class Route {
  public:
-  explicit Route(net::Loop& loop);
+  Route(net::Loop& loop, size_t most_connections);
 
   // Both addresses are numeric; it listens on loopback only, at a port the system chooses if it is 0.
   Failure open(const Address& listen, const Address& target);
@@ -59,6 +59,7 @@ class Route {
   std::vector<std::shared_ptr<Connection>> everybody() const;
 
   net::Loop& loop_;
+  const size_t most_connections_;
   Address listen_, target_;
   asio::ip::tcp::endpoint endpoint_;  // of the target
   Ways ways_;
