@@ -94,12 +94,13 @@ void Dialer::connect_next() {
 
 void Dialer::connect(const tcp::endpoint& endpoint) {
   socket_ = tcp::socket(socket_.get_executor());
+  const uint64_t attempt = ++attempt_;
   after(kConnectLimit, [this] {
     asio::error_code ignored;
     socket_.close(ignored);  // the connect below then fails
   });
-  socket_.async_connect(endpoint, [this, endpoint](const asio::error_code& error) {
-    if (stopped_ || ceased_) return;
+  socket_.async_connect(endpoint, [this, endpoint, attempt](const asio::error_code& error) {
+    if (stopped_ || attempt != attempt_) return;
     timer_.expires_at(kNever);
     asio::error_code ignored;
     if (error) {
@@ -148,6 +149,7 @@ void Dialer::after(Duration pause, std::function<void()> action) {
 void Dialer::cease() {
   ceased_ = true;
   busy_ = false;
+  ++attempt_;
   failures_ = 0;
   waiting_ = false;
   asio::error_code ignored;

@@ -75,6 +75,7 @@ class Dialer {
   bool new_round_ = false;
   bool all_refused_ = true;  // of the endpoints of this round
   bool busy_ = false;        // dials
+  uint64_t attempt_ = 0;     // of connecting; the answer to an earlier one is nobody's
   bool ceased_ = false;
   bool stopped_ = false;
 };
