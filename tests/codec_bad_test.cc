@@ -258,7 +258,9 @@ TEST(BadFrame, SequenceNumbersBeyondAnyCountAreMalformed) {
   for (const std::string& envelope :
        {nested(kHolding, nested(1, number(3, next))), nested(kAdd, number(4, next)),
         nested(kAdd, number(14, next)), nested(kRemove, number(4, next)), nested(kRemove, number(8, next)),
-        nested(kMark, number(5, next)), nested(kClientGone, nested(6, varint(1) + varint(next)))})
+        nested(kMark, number(5, next)), nested(kClientGone, nested(6, varint(1) + varint(next))),
+        nested(kPulse, nested(1, number(1, next))), nested(kPulse, nested(5, number(2, next))),
+        nested(kPulse, nested(8, nested(1, number(1, next)))), nested(kCollect, number(3, next))})
     expect_bad(frame(envelope), CloseReason::kMalformed, "sequence number");
 }
 

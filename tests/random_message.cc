@@ -243,7 +243,7 @@ void RandomMessages::fill(HandOver& to) {
 void RandomMessages::fill(Collect& to) {
   to.epoch = epoch();
   to.end = coin();
-  to.seq = number();
+  to.seq = number(wire::kMaxSeq);
   to.count = number();
   to.hash = number();
 }

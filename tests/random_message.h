@@ -66,9 +66,9 @@ class RandomMessages {
   uint64_t budget() { return number(wire::kMaxBudgetUs); }
   std::string text(size_t most);
   std::vector<uint64_t> ids(size_t most_ids = wire::kMaxBatch, uint64_t most = ~uint64_t{0});
-  wire::Epoch epoch() { return {number(), small()}; }
+  wire::Epoch epoch() { return {number(wire::kMaxSeq), small()}; }
   wire::SyncSet set() { return {epoch(), number(), number()}; }
-  wire::Position position() { return {epoch(), number()}; }
+  wire::Position position() { return {epoch(), number(wire::kMaxSeq)}; }
   wire::Load load() { return {small(), small()}; }
   Payload payload() { return payload(number(payload_limit_)); }
   template <class Enum>

@@ -40,6 +40,7 @@ Fault get(Reader from, Position& to) {
         return kUnknown;
     }
   }
+  if (to.seq > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 

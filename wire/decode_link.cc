@@ -17,6 +17,8 @@ Fault get(Reader from, Epoch& to) {
         return kUnknown;
     }
   }
+  // Whoever wants to rule next counts on from it.
+  if (to.number > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 

@@ -54,6 +54,7 @@ Fault get(Reader from, Collect& to) {
         return kUnknown;
     }
   }
+  if (to.seq > kMaxSeq) return kHugeSeq;
   return end_of(from);
 }
 
