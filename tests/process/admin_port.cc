@@ -47,6 +47,12 @@ Numbers AdminPort::status() const {
   return *numbers;
 }
 
+void expect_served(const AdminPort& broker, double count) {
+  const std::string name = "redoubt_requests_total{outcome=\"ok\"}";
+  const double before = broker.metric(name);
+  EXPECT_TRUE(eventually([&] { return broker.metric(name) >= before + count; }));
+}
+
 void expect_copies_add_up(const AdminPort& broker) {
   EXPECT_TRUE(eventually([&] { return broker.metric("redoubt_copies_outstanding") == 0; }));
   const Numbers metrics = broker.metrics();

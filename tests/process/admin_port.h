@@ -23,6 +23,8 @@ class AdminPort {
   std::string address_;
 };
 
+// It answers so many requests from now on, soon: the load is there.
+void expect_served(const AdminPort& broker, double count);
 // Every copy that was dispatched has ended in one way, soon.
 void expect_copies_add_up(const AdminPort& broker);
 

@@ -19,7 +19,7 @@ TEST(BrokerFaults, WhatWasAcceptedIsAnsweredBeforeItStops) {
 
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "300", "--deadline", "1s", "--duration", "2s", "--history", file});
-  let_pass(1s);
+  expect_served(cluster, 250);
   ASSERT_GT(cluster.metric("redoubt_pending_requests"), 0);
   const double asked = wall_now();
   broker.signal(SIGTERM);
@@ -49,7 +49,7 @@ TEST(BrokerFaults, KilledAndRestartedAtTheSamePortEverythingIsAnswered) {
 
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "300", "--deadline", "5s", "--duration", "3s", "--require-all"});
-  let_pass(1s);
+  expect_served(cluster, 100);
   broker.kill();
   let_pass(200ms);
   cluster.start_broker();

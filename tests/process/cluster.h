@@ -40,5 +40,6 @@ class Cluster : public Stage {
 };
 
 inline void expect_copies_add_up(const Cluster& cluster) { expect_copies_add_up(cluster.admin()); }
+inline void expect_served(const Cluster& cluster, double count) { expect_served(cluster.admin(), count); }
 
 }  // namespace redoubt::test

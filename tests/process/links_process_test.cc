@@ -38,7 +38,7 @@ void expect_given_up_in_time(const std::string& direction) {
   Links links;
   const Stalls stalls;
   const auto bench = links.start_bench(kLoad);
-  let_pass(1s);
+  expect_served(links, 100);
 
   links.chaos->treat(0, direction, "drop");
   const double took = links.until_one_is_lost();
@@ -70,7 +70,7 @@ TEST(LinkFaults, AfterTheNetworkHealsTheReplicaServesAgain) {
 TEST(LinkFaults, ALinkThatHangsForLessThanDeadAfterIsKept) {
   Links links;
   const auto bench = links.start_bench(kLoad);
-  let_pass(300ms);
+  expect_served(links, 100);
 
   for (int i = 0; i < 4; ++i) {
     links.chaos->treat(0, "both", "stall");
@@ -88,7 +88,7 @@ TEST(LinkFaults, ALinkThatHangsForLessThanDeadAfterIsKept) {
 TEST(LinkFaults, GarbageCostsItsLinkAndNothingElse) {
   Links links;
   const auto bench = links.start_bench(kLoad);
-  let_pass(300ms);
+  expect_served(links, 100);
 
   for (const char* direction : {"forward", "backward", "both"}) {
     ASSERT_TRUE(eventually([&] { return links.metric("redoubt_replicas{service=\"a\"}") == 2; }));
@@ -109,7 +109,7 @@ TEST(LinkFaults, AClientWhoseLinkIsCutAgainAndAgainHasEveryAnswerOnce) {
   const std::string file = links.path("history");
   const Texts command{"bench", "--json", "--brokers", clients.address(0), "--history", file};
   const auto bench = links.start(joined(command, kLoad));
-  let_pass(300ms);
+  expect_served(links, 100);
 
   for (int i = 0; i < 8; ++i) {
     clients.command("cut 0");

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr double kDeadAfterMs = 500;  // the brokers' default
 const Texts kWork{"--workers", "4", "--builtin", "sleep:exp(2ms)"};
-const Texts kLoad{"--levels", "a", "--rate", "1000", "--deadline", "3s", "--duration", "6s", "--require-all"};
+const Texts kLoad{"--levels", "a", "--rate", "1000", "--deadline", "3s", "--duration", "5s", "--require-all"};
 
 struct Chaotic : Group {
   Chaotic() : Group({.chaos = true}) {
@@ -41,7 +41,7 @@ TEST(Partition, ACutOffManagerStopsServingAndTheOthersGoOn) {
   const Stalls stalls;
   const size_t old = group.manager();
   const auto bench = group.start_bench(kLoad);
-  let_pass(1s);
+  expect_served(group.admin(group.manager()), 500);
 
   group.isolate(old, "drop");
   const bool others_rule = eventually([&] { return group.manager() != old; });
@@ -63,7 +63,7 @@ TEST(Partition, ACutOffStandbyChangesNothing) {
   const size_t rules = group.manager(), cut_off = group.standbys().at(0);
   const int epoch = group.epoch(rules);
   const auto bench = group.start_bench(kLoad);
-  let_pass(1s);
+  expect_served(group.admin(group.manager()), 500);
 
   group.isolate(cut_off, "drop");
   let_pass(2s);
@@ -86,7 +86,7 @@ void expect_one_way_loss_survived(bool manager_is_deaf) {
     for (const size_t other : others)
       manager_is_deaf ? group.one_way(other, old, what) : group.one_way(old, other, what);
   };
-  let_pass(1s);
+  expect_served(group.admin(old), 500);
 
   treat("drop");
   const bool others_rule = eventually([&] { return group.manager() != old; });
@@ -107,7 +107,7 @@ TEST(Partition, ASlowCheckpointLinkPutsItsStandbyOutOfSyncAndNothingIsLost) {
   const size_t old = group.manager(), slow = group.standbys().at(0), good = group.standbys().at(1);
   const auto bench = group.start_bench({"--levels", "a", "--rate", "1000", "--payload", "1KiB", "--deadline",
                                         "3s", "--duration", "8s", "--require-all"});
-  let_pass(1s);
+  expect_served(group.admin(old), 500);
 
   group.one_way(old, slow, "rate 1000");
   const bool said = eventually([&] {
@@ -132,7 +132,7 @@ TEST(Partition, AManagerThatItsClientsCannotReachStillRules) {
   const size_t rules = group.manager();
   const int epoch = group.epoch(rules);
   const auto bench = group.start_bench(kLoad);
-  let_pass(1s);
+  expect_served(group.admin(group.manager()), 500);
 
   group.chaos().treat(group.clients_route(rules), "both", "stall");
   let_pass(500ms);

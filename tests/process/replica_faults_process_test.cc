@@ -84,7 +84,7 @@ void stop_all_and_judge(const Texts& broker_flags, const std::string& disposal, 
   const auto bench = cluster.start_bench({"--levels", "a,b", "--copies", "2", "--rate", "25", "--deadline",
                                           "200ms", "--duration", text_of(stopped_for + 2s), "--disposal",
                                           disposal, "--history", history_file});
-  let_pass(1s);
+  expect_served(cluster, 10);
   for (Process* replica : replicas) replica->signal(SIGSTOP);
   let_pass(stopped_for);
   for (Process* replica : replicas) replica->signal(SIGCONT);
@@ -136,7 +136,7 @@ TEST(ReplicaFaults, AHalfOpenOnesCopiesAreSentAgain) {
 
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "300", "--deadline", "2s", "--duration", "4s", "--require-all"});
-  let_pass(1s);
+  expect_served(cluster, 100);
   hangs.signal(SIGSTOP);
   ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_replicas_lost_total") == 1; }));
   let_pass(1s);
@@ -158,7 +158,7 @@ TEST(ReplicaFaults, OneThatIsAskedToLeaveLosesNothing) {
 
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "300", "--deadline", "2s", "--duration", "2s", "--require-all"});
-  let_pass(1s);
+  expect_served(cluster, 100);
   leaves.signal(SIGTERM);
   const auto code = leaves.wait();
   const Numbers result = cluster.result_of(*bench);
@@ -180,7 +180,7 @@ TEST(ReplicaFaults, OneKilledWithASingleCopyLosesNothing) {
 
   const auto bench = cluster.start_bench(
       {"--levels", "a", "--rate", "300", "--deadline", "2s", "--duration", "2s", "--require-all"});
-  let_pass(1s);
+  expect_served(cluster, 100);
   dies.kill();
   const Numbers result = cluster.result_of(*bench);
 

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
 #include "process.h"
 
@@ -42,6 +44,20 @@ History read_history(const std::string& path) {
     }
   }
   return history;
+}
+
+Gaps longest_gaps(const History& history, double moment) {
+  std::vector<double> ends;
+  for (const auto& [id, operation] : history)
+    if (operation.outcomes > 0) ends.push_back(operation.ended);
+  std::ranges::sort(ends);
+  Gaps gaps;
+  for (size_t i = 1; i < ends.size(); ++i) {
+    const bool after = ends[i] >= moment && ends[i - 1] < moment + 1;
+    double& longest = after ? gaps.after : gaps.elsewhere;
+    longest = std::max(longest, ends[i] - ends[i - 1]);
+  }
+  return gaps;
 }
 
 double wall_now() {

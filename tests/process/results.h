@@ -24,6 +24,12 @@ struct Operation {
 using History = std::map<std::string, Operation>;
 
 History read_history(const std::string& path);
+// The longest time between two results in a row, in seconds: within a second after a moment and at any other
+// time, which tells what this machine does to anybody.
+struct Gaps {
+  double after = 0, elsewhere = 0;
+};
+Gaps longest_gaps(const History& history, double moment);
 double wall_now();
 
 // The full length of each experiment instead of a short one.
