@@ -1,6 +1,7 @@
 // One link of a broker; see connection.h.
 #include "broker/connection.h"
 
+#include "broker/arrival.h"
 #include "broker/shell.h"
 #include "wire/hello.h"
 
@@ -39,10 +40,13 @@ void Connection::on_message(net::Link&, wire::Message& message) {
     case Stage::kReplica:
       return from_replica(message);
     case Stage::kDialled:
+      // The link keeps its words and gives them with on_lost.
+      if (std::get_if<wire::Goodbye>(&message)) return;
       if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return welcomed(*welcome);
       return out_of_order(message);
     case Stage::kUnlisted:
     case Stage::kWelcomed:
+      if (std::get_if<wire::Goodbye>(&message)) return;
       if (const auto* enlistment = std::get_if<wire::Enlist>(&message)) return enlist(*enlistment);
       return out_of_order(message);
     case Stage::kBroker:
@@ -74,28 +78,17 @@ void Connection::greet(wire::Hello& hello) {
 }
 
 void Connection::from_client(wire::Message& message) {
-  if (auto* submit = std::get_if<wire::Submit>(&message))
-    return shell_.step(SubmitArrived{id_, *submit, link_->payload_skipped()});
-  if (const auto* cancel = std::get_if<wire::Cancel>(&message))
-    return shell_.step(CancelArrived{id_, *cancel});
-  if (const auto* acknowledge = std::get_if<wire::Acknowledge>(&message))
-    return shell_.step(AcknowledgeArrived{id_, *acknowledge});
+  const auto step = [this](const Event& event) { shell_.step(event); };
+  if (client_said(id_, message, link_->payload_skipped(), step)) return;
   if (std::get_if<wire::StatusQuery>(&message)) return shell_.answer_status(*this);
   if (std::get_if<wire::Dummy>(&message) || std::get_if<wire::Goodbye>(&message)) return;
   out_of_order(message);
 }
 
 void Connection::from_replica(wire::Message& message) {
-  if (auto* done = std::get_if<wire::Done>(&message))
-    return shell_.step(CopyDone{id_, *done, link_->payload_skipped()});
-  if (const auto* started = std::get_if<wire::Started>(&message))
-    return shell_.step(CopyStarted{id_, *started});
-  if (const auto* dummy = std::get_if<wire::Dummy>(&message)) return shell_.step(DummyArrived{id_, *dummy});
-  if (std::get_if<wire::Leaving>(&message)) return shell_.step(ReplicaLeaving{id_});
-  if (const auto* holding = std::get_if<wire::Holding>(&message))
-    return shell_.step(HoldingArrived{id_, *holding});
-  if (std::get_if<wire::Goodbye>(&message)) return;
-  out_of_order(message);
+  const auto step = [this](const Event& event) { shell_.step(event); };
+  if (replica_said(id_, message, link_->payload_skipped(), step)) return;
+  if (!std::get_if<wire::Goodbye>(&message)) out_of_order(message);
 }
 
 void Connection::welcomed(const wire::Welcome& welcome) {
@@ -120,17 +113,9 @@ void Connection::enlist(const wire::Enlist& enlistment) {
 void Connection::from_broker(wire::Message& message) {
   if (link_->payload_skipped())
     return shell_.close(*this, CloseReason::kOversize, "a payload over every broker's limit");
-  if (const auto* pulse = std::get_if<wire::Pulse>(&message)) return shell_.step(PulseArrived{id_, *pulse});
-  if (const auto* ask = std::get_if<wire::VoteAsk>(&message)) return shell_.step(VoteAskArrived{id_, *ask});
-  if (const auto* vote = std::get_if<wire::Vote>(&message)) return shell_.step(VoteArrived{id_, *vote});
-  if (const auto* over = std::get_if<wire::HandOver>(&message))
-    return shell_.step(HandOverArrived{id_, *over});
-  if (std::get_if<wire::Goodbye>(&message)) return;
-  const bool of_stream = std::get_if<wire::Add>(&message) || std::get_if<wire::Remove>(&message) ||
-                         std::get_if<wire::Mark>(&message) || std::get_if<wire::ClientGone>(&message) ||
-                         std::get_if<wire::Collect>(&message);
-  if (of_stream) return shell_.step(StreamArrived{id_, message});
-  out_of_order(message);
+  const auto step = [this](const Event& event) { shell_.step(event); };
+  if (broker_said(id_, message, step)) return;
+  if (!std::get_if<wire::Goodbye>(&message)) out_of_order(message);
 }
 
 void Connection::out_of_order(const wire::Message& message) {

@@ -34,84 +34,77 @@ BrokerRole Node::role() const {
 struct Node::Happened {
   Node& node;
   Time now;
+  const Event& event;
   Effects& effects;
 
-  void operator()(const Tick&) const {}
-  void operator()(const ClientUp& event) const {
-    node.guests_[event.link] = Guest{};
-    node.guests_[event.link].hello = event.hello;
-    node.guests_[event.link].arrived = now;
-    node.guest_came(now, event.link, effects);
+  void operator()(const Tick&) const {
+    if (node.acts() && node.broker_->next_deadline() <= now) node.broker_->step(now, event, effects);
   }
-  void operator()(const ReplicaUp& event) const {
-    Guest& guest = node.guests_[event.link] = Guest{};
-    guest.hello = event.hello;
-    guest.registration = event.registration;
-    guest.address = event.address;
+  void operator()(const ClientUp& one) const {
+    node.guests_[one.link] = Guest{};
+    node.guests_[one.link].hello = one.hello;
+    node.guests_[one.link].arrived = now;
+    node.guest_came(now, one.link, effects);
+  }
+  void operator()(const ReplicaUp& one) const {
+    Guest& guest = node.guests_[one.link] = Guest{};
+    guest.hello = one.hello;
+    guest.registration = one.registration;
+    guest.address = one.address;
     guest.last_heard = now;
-    guest.heard_sent_us = event.hello.sent_us;
-    for (const std::string& service : event.registration.services)
+    guest.heard_sent_us = one.hello.sent_us;
+    for (const std::string& service : one.registration.services)
       if (node.services_.size() < kMaxServices) node.services_.insert(service);
     if (node.guests_due_ == kNever) node.guests_due_ = later(now, node.settings_.heartbeat);
     // A standby answers at once: with a manager's answer the replica knows that it is registered.
     if (!node.acts())
-      effects.emplace_back(SendDummy{event.link, {.sent_us = to_us(now), .echo_us = event.hello.sent_us}});
-    node.guest_came(now, event.link, effects);
+      effects.emplace_back(SendDummy{one.link, {.sent_us = to_us(now), .echo_us = one.hello.sent_us}});
+    node.guest_came(now, one.link, effects);
   }
-  void operator()(const LinkLost& event) const { node.link_lost(now, event.link, event.why, effects); }
-  void operator()(const BrokerUp& event) const { node.broker_up(now, event, effects); }
-  void operator()(const BrokerUnreachable& event) const {
-    node.election_.unreachable(node.turn(now, effects), event.broker, event.refused);
+  void operator()(const LinkLost& one) const { node.link_lost(now, one.link, one.why, effects); }
+  void operator()(const BrokerUp& one) const { node.broker_up(now, one, effects); }
+  void operator()(const BrokerUnreachable& one) const {
+    node.election_.unreachable(node.turn(now, effects), one.broker, one.refused);
   }
-  void operator()(const PulseArrived& event) const {
-    node.pulse_arrived(now, event.link, event.pulse, effects);
+  void operator()(const PulseArrived& one) const { node.pulse_arrived(now, one.link, one.pulse, effects); }
+  void operator()(const VoteAskArrived& one) const {
+    if (const Other* other = node.other(one.link))
+      node.election_.asked(node.turn(now, effects), other->number, one.ask);
   }
-  void operator()(const VoteAskArrived& event) const {
-    if (const Other* other = node.other(event.link))
-      node.election_.asked(node.turn(now, effects), other->number, event.ask);
+  void operator()(const VoteArrived& one) const {
+    if (const Other* other = node.other(one.link))
+      node.election_.voted(node.turn(now, effects), other->number, one.vote);
   }
-  void operator()(const VoteArrived& event) const {
-    if (const Other* other = node.other(event.link))
-      node.election_.voted(node.turn(now, effects), other->number, event.vote);
+  void operator()(const HandOverArrived& one) const {
+    if (const Other* other = node.other(one.link))
+      node.election_.handed_over(node.turn(now, effects), other->number, one.hand_over);
   }
-  void operator()(const HandOverArrived& event) const {
-    if (const Other* other = node.other(event.link))
-      node.election_.handed_over(node.turn(now, effects), other->number, event.hand_over);
+  void operator()(const StreamArrived& one) const {
+    node.stream_arrived(now, one.link, one.message, effects);
   }
-  void operator()(const StreamArrived& event) const {
-    node.stream_arrived(now, event.link, event.message, effects);
-  }
-  void operator()(const Persisted& event) const {
-    node.election_.written(node.turn(now, effects), event.number);
-  }
+  void operator()(const Persisted& one) const { node.election_.written(node.turn(now, effects), one.number); }
   void operator()(const TurnEnded&) const { node.turn_ended(now, effects); }
   void operator()(const StopAsked&) const { node.stop(now, effects); }
-  // What clients and replicas say has been dealt with before.
-  template <class Other>
-  void operator()(const Other&) const {}
+  // All that clients and replicas say.
+  template <class Said>
+  void operator()(const Said&) const {
+    node.give_to_broker(now, event, effects);
+  }
 };
 
 void Node::step(Time now, const Event& event, Effects& effects) {
   CHECK(now >= last_step_);
   const size_t from = effects.size();
   if (election_due_ == Time{}) election_due_ = election_.next_deadline();
-  if (std::min({election_due_, leave_at_, guests_due_}) <= now) tick(now, effects);
-  const bool said_by_guest = event.index() >= 3 && event.index() <= 9;
-  static_assert(std::is_same_v<std::variant_alternative_t<3, Event>, SubmitArrived>);
-  static_assert(std::is_same_v<std::variant_alternative_t<9, Event>, ReplicaLeaving>);
-  if (said_by_guest || std::holds_alternative<HoldingArrived>(event))
-    give_to_broker(now, event, effects);
-  else
-    std::visit(Happened{*this, now, effects}, event);
+  if (own_due() <= now) tick(now, effects);
+  std::visit(Happened{*this, now, event, effects}, event);
   settle(now, effects);
-  // The manager's own time, also when this event was not its business.
-  if (acts() && broker_->next_deadline() <= now) broker_->step(now, Tick{}, effects);
   note_closed_links(now, from, effects);
   last_step_ = now;
 }
 
 void Node::tick(Time now, Effects& effects) {
-  const Time due = std::min(election_due_, leave_at_);
+  const Time due = own_due();
   const Duration stalled =
       last_step_ == Time{} || due == Time{} ? Duration::zero() : now - std::max(due, last_step_);
   election_.tick(turn(now, effects), stalled);
@@ -133,7 +126,7 @@ void Node::tick(Time now, Effects& effects) {
 
 Time Node::next_deadline() const {
   if (election_due_ == Time{}) election_due_ = election_.next_deadline();
-  Time due = std::min({election_due_, leave_at_, guests_due_});
+  Time due = own_due();
   if (acts()) due = std::min(due, broker_->next_deadline());
   return due;
 }
@@ -155,7 +148,8 @@ void Node::note_closed_links(Time now, size_t from, Effects& effects) {
     if (!closed) continue;
     const LinkId link = closed->link;
     guests_.erase(link);
-    if (other(link)) other_lost(now, link, closed->text, effects);
+    // The text is copied: what follows appends to the effects, which may move.
+    if (other(link)) other_lost(now, link, std::string(closed->text), effects);
   }
 }
 

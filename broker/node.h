@@ -4,6 +4,7 @@
 // one into the other. A shell carries it; the simulator runs whole clusters of it.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -46,8 +47,6 @@ class Node {
   bool owes_acknowledgement() const { return acknowledge_; }
   // Why nobody is served here, for people; empty when somebody is.
   std::string trouble(Time now) const { return election_.trouble(now); }
-  // Clients and replicas whose links stand.
-  size_t guests() const { return guests_.size(); }
   struct Other {
     LinkId link{};
     BrokerNumber number = kNoBroker;  // beyond the group's size: a local number for one outside it
@@ -95,6 +94,7 @@ class Node {
   void tick(Time now, Effects& effects);
   void link_lost(Time now, LinkId link, const std::string& why, Effects& effects);
   void note_closed_links(Time now, size_t from, Effects& effects);
+  Time own_due() const { return std::min({election_due_, leave_at_, guests_due_}); }
 
   // others.cc: brokers come and go, and what they say.
   void broker_up(Time now, const BrokerUp& event, Effects& effects);

@@ -63,7 +63,10 @@ void Shell::forget(Connection& connection) {
 }
 
 void Shell::greeted(Connection& connection) {
-  if (connection.dialler() == Connection::kAccepted) --in_handshake_;
+  if (connection.dialler() == Connection::kAccepted)
+    --in_handshake_;
+  else
+    told_[connection.dialler()].clear();
   if (connection.stage() == Connection::Stage::kClient) ++clients_;
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
@@ -88,7 +91,13 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
   const uint32_t dialler = connection.dialler();
   forget(connection);
   if (known) step(LinkLost{id, text});
-  if (dialler != Connection::kAccepted) dial_again(dialler);
+  if (dialler == Connection::kAccepted) return;
+  const bool linked = node_.election().peer(dialler + 1).up;  // by another one of the two
+  if (!known && !linked && told_[dialler] != text) {
+    told_[dialler] = text;
+    observer_.note({Note::Kind::kGroup, dialers_[dialler]->address(), "no link to it: " + text});
+  }
+  dial_again(dialler);
 }
 
 void Shell::close_strangers() {

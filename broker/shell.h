@@ -118,6 +118,7 @@ class Shell {
   asio::steady_timer timer_;
   Time armed_ = kNever;
   std::vector<std::unique_ptr<net::Dialer>> dialers_;  // null at this broker's own place
+  std::vector<std::string> told_;  // why each of them led to nothing last: logged once, not at every try
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
   bool reads_held_ = false;

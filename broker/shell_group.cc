@@ -17,6 +17,7 @@ void Shell::begin() {
 void Shell::make_dialers() {
   const BrokerNumber self = node_.election().settings().self;
   const uint64_t seed = node_.election().settings().seed;
+  told_.resize(shell_settings_.others.size());
   for (uint32_t i = 0; i < shell_settings_.others.size(); ++i) {
     dialers_.emplace_back();
     if (i + 1 == self) continue;

@@ -6,7 +6,7 @@
 namespace redoubt::broker {
 
 Election::Election(GroupSettings settings, Memory memory)
-    : settings_(std::move(settings)), random_(settings_.seed), memory_(memory) {
+    : settings_(std::move(settings)), random_(settings_.seed), memory_(memory), highest_(settings_.size) {
   CHECK(settings_.size >= 1 && settings_.size <= wire::kMaxGroup && settings_.self <= settings_.size);
   obeyed_ = memory_.set.epoch;
 }
@@ -30,6 +30,7 @@ Election::PeerView Election::peer(BrokerNumber number) const {
 // ---- Links
 
 void Election::peer_up(Turn turn, BrokerNumber number, LinkId link, const wire::Enlist& enlist) {
+  highest_ = std::max(highest_, number);
   Peer& peer = peers_[number];
   // A manager whose process has started again rules no more.
   const bool restarted = manager_ == number && peer.incarnation != enlist.incarnation;
@@ -65,6 +66,7 @@ void Election::peer_lost(Turn turn, BrokerNumber number) {
     link_lost_ = true;
     if (settings_.quorum == Quorum::kOne || turn.now >= lease_of_manager()) lose_manager(turn);
   }
+  renew_lease();
   // Under quorum one only those who are reachable must agree.
   if (office_ == Office::kCandidate) count_grants(turn);
 }
@@ -94,13 +96,16 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
   peer.heard = true;
   peer.told = pulse;
   // Only who obeys will not vote for another before our lease from this echo has ended.
-  if (pulse.obeys && pulse.echo_us != 0) peer.echoed = std::max(peer.echoed, Time(from_us(pulse.echo_us)));
+  // And an echo of what has not been sent is none.
+  const bool echoes = pulse.echo_us > 0 && pulse.echo_us <= to_us(turn.now);
+  if (pulse.obeys && echoes) peer.echoed = std::max(peer.echoed, Time(from_us(pulse.echo_us)));
   learn_set(turn, pulse.set);
   // Under a majority a number that is only promised may be a vote for one who lost against this manager;
   // under quorum one there may have been another with the same number.
   const bool pairs_count = pulse.rules || settings_.quorum == Quorum::kOne;
   const bool above = pairs_count ? pulse.known > epoch_ : pulse.known.number > epoch_.number;
   if (rules() && above) step_down(turn);
+  renew_lease();
   if (pulse.rules && pulse.known >= obeyed_ && pulse.known.number >= memory_.promised.number && !rules())
     obey(turn, number, pulse.known);
   else if (pulse.rules && pulse.known < known())
@@ -123,7 +128,8 @@ void Election::obey(Turn turn, BrokerNumber number, wire::Epoch epoch) {
   Peer& peer = peers_[number];
   peer.last_ruling = turn.now;
   succession_.clear();
-  for (const uint64_t next : peer.told.succession) succession_.push_back(static_cast<BrokerNumber>(next));
+  for (const uint64_t next : peer.told.succession)
+    if (next > 0 && next <= wire::kMaxGroup) succession_.push_back(static_cast<BrokerNumber>(next));
   if (office_ == Office::kCandidate) office_ = Office::kFollower;
   stand_at_ = kNever;
   manager_ = number;
@@ -173,6 +179,7 @@ void Election::step_down(Turn turn) {
   suspended_ = false;
   obeyed_ = std::max(obeyed_, epoch_);
   epoch_ = {};
+  lease_ = Time{};
   stand_later(turn.now + settings_.dead_after);
 }
 
@@ -195,29 +202,36 @@ void Election::handed_over(Turn turn, BrokerNumber number, const wire::HandOver&
   if (number != manager_ || message.epoch != obeyed_) return;
   lose_manager(turn);
   lagged_ = false;
-  const bool mine = message.successor == settings_.self;
+  // The stream is in order: who does not have its end has missed some of it.
+  const bool complete = position_ == wire::Position{message.epoch, message.seq};
+  const bool mine = message.successor == settings_.self && complete;
   stand_later(mine ? turn.now : turn.now + settings_.dead_after / 2);
   if (mine) stand(turn);
 }
 
 // ---- The lease
 
-Time Election::lease_end() const {
-  if (settings_.size == 1) return kNever;
-  if (settings_.quorum == Quorum::kOne) return doubt_until_ == Time{} ? kNever : Time{};
-  // Our own word counts, so one less than a majority must have echoed.
-  std::array<Time, wire::kMaxGroup + 1> echoes;
-  size_t found = 0;
-  each_peer([&](BrokerNumber, const Peer& peer) {
-    const bool obeys = peer.told.known.number <= epoch_.number;
-    if (peer.up() && peer.kind != wire::Kind::kLearner && obeys) echoes[found++] = peer.echoed;
-  });
-  const size_t needed = settings_.majority() - 1;
-  if (needed == 0) return kNever;
-  if (found < needed) return Time{};
-  std::nth_element(echoes.begin(), echoes.begin() + (needed - 1), echoes.begin() + static_cast<long>(found),
-                   std::greater<>());
-  return later(echoes[needed - 1], settings_.demote_after);
+void Election::renew_lease() {
+  lease_ = Time{};
+  if (!rules()) return;
+  if (settings_.size == 1) {
+    lease_ = kNever;
+  } else if (settings_.quorum == Quorum::kOne) {
+    lease_ = doubt_until_ == Time{} ? kNever : Time{};
+  } else {
+    // Our own word counts, so one less than a majority must have echoed.
+    std::array<Time, wire::kMaxGroup + 1> echoes;
+    size_t found = 0;
+    each_peer([&](BrokerNumber, const Peer& peer) {
+      const bool obeys = peer.told.known.number <= epoch_.number;
+      if (peer.up() && peer.kind != wire::Kind::kLearner && obeys) echoes[found++] = peer.echoed;
+    });
+    const size_t needed = settings_.majority() - 1;
+    if (found < needed) return;
+    std::nth_element(echoes.begin(), echoes.begin() + (needed - 1), echoes.begin() + static_cast<long>(found),
+                     std::greater<>());
+    lease_ = later(echoes[needed - 1], settings_.demote_after);
+  }
 }
 
 // ---- The in-sync set
@@ -339,6 +353,7 @@ void Election::tick(Turn turn, Duration stalled) {
       doubt_until_ = turn.now + settings_.dead_after;
     else if (doubt_until_ <= turn.now)
       doubt_until_ = Time{};
+    renew_lease();
   }
   if (rules() && acts(turn.now) == suspended_) {
     suspended_ = !suspended_;
@@ -369,7 +384,7 @@ Time Election::next_deadline() const {
         {due, later(peer.last_heard, settings_.dead_after), later(peer.last_sent, settings_.heartbeat)});
   });
   if (rules()) {
-    due = std::min(due, suspended_ ? later(suspended_since_, settings_.dead_after) : lease_end());
+    due = std::min(due, suspended_ ? later(suspended_since_, settings_.dead_after) : lease_);
     if (doubt_until_ != Time{}) due = std::min(due, doubt_until_);
   }
   if (manager_ != kNoBroker) {

@@ -65,10 +65,9 @@ class Election {
   void acknowledge(Turn turn);
 
   // ---- What this broker is.
-  Office office() const { return office_; }
   bool rules() const { return office_ == Office::kManager; }
   // It rules and its lease stands: it may send copies, replies and refusals.
-  bool acts(Time now) const { return rules() && lease_end() > now; }
+  bool acts(Time now) const { return rules() && lease_ > now; }
   wire::Epoch epoch() const { return epoch_; }  // of its own rule
   bool stale() const { return stale_; }         // it won without having been in sync
   BrokerNumber manager() const { return rules() ? settings_.self : manager_; }
@@ -77,8 +76,6 @@ class Election {
   // A majority has written down that the newest in-sync set is this manager's; until then those of the last
   // one that was must be waited for.
   BrokerSet committed_members() const { return committed_.members; }
-  bool leaving() const { return leaving_; }
-
   struct PeerView {
     bool up = false;
     wire::Kind kind = wire::Kind::kVoter;
@@ -119,7 +116,7 @@ class Election {
 
   template <class Visit>
   void each_peer(Visit visit) {
-    for (BrokerNumber number = 1; number < peers_.size(); ++number)
+    for (BrokerNumber number = 1; number <= highest_; ++number)
       if (number != settings_.self) visit(number, peers_[number]);
   }
   template <class Visit>
@@ -127,7 +124,7 @@ class Election {
     const_cast<Election*>(this)->each_peer(visit);
   }
 
-  Time lease_end() const;
+  void renew_lease();
   bool manager_lives(Time now) const;
   Time lease_of_manager() const;
   void obey(Turn turn, BrokerNumber peer, wire::Epoch epoch);
@@ -166,6 +163,7 @@ class Election {
   Memory memory_;
   uint64_t writes_ = 0, on_disk_ = 0;
   std::array<Peer, wire::kMaxGroup + 1> peers_;
+  BrokerNumber highest_;  // number of any peer so far
 
   Office office_ = Office::kFollower;
   wire::Epoch epoch_;   // while candidate or manager
@@ -188,6 +186,7 @@ class Election {
   Time lease_given_until_{};
 
   // As manager.
+  Time lease_{};  // it may act until then
   wire::SyncSet committed_;
   bool suspended_ = false;  // what the last pulse said
   Time suspended_since_{};

@@ -38,7 +38,7 @@ struct GroupSettings {
   Quorum quorum = Quorum::kOne;
   uint64_t hash = 0;         // of the group's list: it must be the same everywhere
   uint64_t incarnation = 1;  // random, new with every start of the process
-  std::string name, address;
+  std::string name;
   Duration heartbeat = std::chrono::milliseconds(50);
   Duration dead_after = std::chrono::milliseconds(500);
   // A manager that has had no echo from a majority of anything it sent within this time suspends. Below

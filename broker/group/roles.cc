@@ -1,4 +1,5 @@
 // What a broker becomes: manager, suspended, standby again; and how one leaves; see node.h.
+#include "broker/arrival.h"
 #include "broker/node.h"
 
 namespace redoubt::broker {
@@ -97,22 +98,8 @@ void Node::replay(Time now, Effects& effects) {
       broker_->step(now, LinkLost{loss->link, std::move(loss->why)}, effects);
     } else {
       auto& [link, message, skipped] = std::get<KeptMessage>(kept);
-      if (auto* submit = std::get_if<wire::Submit>(&message))
-        broker_->step(now, SubmitArrived{link, *submit, skipped}, effects);
-      else if (auto* done = std::get_if<wire::Done>(&message))
-        broker_->step(now, CopyDone{link, *done, skipped}, effects);
-      else if (const auto* cancel = std::get_if<wire::Cancel>(&message))
-        broker_->step(now, CancelArrived{link, *cancel}, effects);
-      else if (const auto* acknowledge = std::get_if<wire::Acknowledge>(&message))
-        broker_->step(now, AcknowledgeArrived{link, *acknowledge}, effects);
-      else if (const auto* started = std::get_if<wire::Started>(&message))
-        broker_->step(now, CopyStarted{link, *started}, effects);
-      else if (const auto* dummy = std::get_if<wire::Dummy>(&message))
-        broker_->step(now, DummyArrived{link, *dummy}, effects);
-      else if (const auto* holding = std::get_if<wire::Holding>(&message))
-        broker_->step(now, HoldingArrived{link, *holding}, effects);
-      else if (std::holds_alternative<wire::Leaving>(message))
-        broker_->step(now, ReplicaLeaving{link}, effects);
+      const auto step = [&](const Event& event) { broker_->step(now, event, effects); };
+      if (!client_said(link, message, skipped, step)) replica_said(link, message, skipped, step);
     }
   }
   replaying_ = false;

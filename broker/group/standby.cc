@@ -7,21 +7,18 @@ namespace redoubt::broker {
 
 std::string Standby::take(Time now, Duration charge, wire::Message& message) {
   if (const auto* begin = std::get_if<wire::Collect>(&message)) return collect(*begin);
-  if (auto* add = std::get_if<wire::Add>(&message)) {
-    // The table is made of the same arguments whatever the message.
-    const uint64_t bytes = wire::stream_bytes(*add);
-    std::string why = check(add->epoch, add->seq);
-    if (why.empty()) why = target()->apply(now, charge, *add);
-    received_ += bytes;
-    return why;
-  }
-  const auto plain = [&](auto& one) {
-    const uint64_t bytes = wire::stream_bytes(one);
-    std::string why = check(one.epoch, one.seq);
-    if (why.empty()) why = target()->apply(one);
+  const auto take_in = [&](auto& change, auto apply) {
+    const uint64_t bytes = wire::stream_bytes(change);
+    std::string why = check(change.epoch, change.seq);
+    if (why.empty()) why = apply(change);
     received_ += bytes;
     return why;
   };
+  const auto plain = [&](auto& change) {
+    return take_in(change, [&](auto& one) { return target()->apply(one); });
+  };
+  if (auto* add = std::get_if<wire::Add>(&message))
+    return take_in(*add, [&](wire::Add& one) { return target()->apply(now, charge, one); });
   if (auto* remove = std::get_if<wire::Remove>(&message)) return plain(*remove);
   if (auto* mark = std::get_if<wire::Mark>(&message)) return plain(*mark);
   if (auto* gone = std::get_if<wire::ClientGone>(&message)) return plain(*gone);

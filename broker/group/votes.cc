@@ -178,6 +178,7 @@ void Election::rule(Turn turn) {
   suspended_ = false;
   doubt_until_ = Time{};
   obeyed_ = epoch_;
+  renew_lease();
   committed_ = memory_.set;
   succession_.clear();
   each_peer([&](BrokerNumber, Peer& peer) { peer.held.reset(); });
@@ -248,7 +249,8 @@ void Election::send_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& as
 std::string Election::trouble(Time now) const {
   if (rules()) return acts(now) ? "" : "it is cut off from the majority of its group";
   if (manager_ != kNoBroker) return "";
-  uint32_t reachable = settings_.self != kNoBroker ? 1 : 0;
+  if (settings_.self == kNoBroker) return "it follows a group from outside, and knows of no manager there";
+  uint32_t reachable = 1;
   each_peer([&](BrokerNumber number, const Peer& peer) {
     if (peer.up() && number <= settings_.size) ++reachable;
   });

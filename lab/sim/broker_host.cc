@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "broker/arrival.h"
+
 namespace redoubt::sim {
 
 using namespace broker;
@@ -186,23 +188,15 @@ void BrokerHost::handshake(LinkId link, Peer& peer, wire::Message& message) {
 }
 
 void BrokerHost::from_guest(LinkId link, Stage stage, wire::Message& message) {
-  if (auto* submit = std::get_if<wire::Submit>(&message)) return step(SubmitArrived{link, *submit, false});
-  if (auto* done = std::get_if<wire::Done>(&message)) return step(CopyDone{link, *done, false});
-  if (const auto* one = std::get_if<wire::Cancel>(&message)) return step(CancelArrived{link, *one});
-  if (const auto* one = std::get_if<wire::Acknowledge>(&message)) return step(AcknowledgeArrived{link, *one});
-  if (const auto* one = std::get_if<wire::Started>(&message)) return step(CopyStarted{link, *one});
-  if (const auto* one = std::get_if<wire::Holding>(&message)) return step(HoldingArrived{link, *one});
-  if (std::get_if<wire::Leaving>(&message)) return step(ReplicaLeaving{link});
-  if (const auto* one = std::get_if<wire::Dummy>(&message); one && stage == Stage::kReplica)
-    return step(DummyArrived{link, *one});
+  const auto take = [this](const Event& event) { step(event); };
+  if (stage == Stage::kClient)
+    client_said(link, message, false, take);
+  else
+    replica_said(link, message, false, take);
 }
 
 void BrokerHost::from_broker(LinkId link, wire::Message& message) {
-  if (const auto* one = std::get_if<wire::Pulse>(&message)) return step(PulseArrived{link, *one});
-  if (const auto* one = std::get_if<wire::VoteAsk>(&message)) return step(VoteAskArrived{link, *one});
-  if (const auto* one = std::get_if<wire::Vote>(&message)) return step(VoteArrived{link, *one});
-  if (const auto* one = std::get_if<wire::HandOver>(&message)) return step(HandOverArrived{link, *one});
-  step(StreamArrived{link, message});
+  broker_said(link, message, [this](const Event& event) { step(event); });
 }
 
 wire::Welcome BrokerHost::welcome() const {

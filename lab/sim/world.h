@@ -2,6 +2,7 @@
 // the same seed gives the same story. Nothing waits for a real clock.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <string>
