@@ -20,7 +20,7 @@ const Payload kPayload(std::string(64, 'x'));
 wire::Submit submit_message(uint32_t levels, uint32_t copies) {
   wire::Submit submit;
   wire::Request& request = submit.requests.emplace_back();
-  request.levels.assign(levels, {"service", copies});
+  for (uint32_t i = 0; i < levels; ++i) request.levels.push_back({"service", copies});
   request.deadline_us = 60'000'000;
   request.payload = kPayload;
   return submit;

@@ -71,7 +71,7 @@ struct Request {
   std::vector<CopyId> copies;     // outstanding copies of this level that may still win
   std::vector<ReplicaId> failed;  // replicas that failed it at this level
   std::string failure;            // the last failure's text
-  std::vector<wire::LevelReport> reports;
+  wire::LevelReports reports;
 
   // While queued.
   uint32_t wanted = 1;  // copies to send when its turn comes

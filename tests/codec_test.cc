@@ -303,7 +303,8 @@ TEST(Codec, ADecoderUsesTheMemoryOfTheLastMessage) {
 TEST(Codec, AnAddUsesTheMemoryOfTheLastOneAndKeepsNothingElseOfIt) {
   RandomMessages random(9);
   Add long_one = std::get<Add>(random.of_kind(Message(Add{}).index()));
-  long_one.levels.assign(kMaxLevels, {std::string(100, 's'), 2});
+  long_one.levels.clear();
+  for (uint32_t i = 0; i < kMaxLevels; ++i) long_one.levels.push_back({std::string(100, 's'), 2});
   long_one.payload = random.payload(10);
   Add short_one;
   short_one.levels = {{std::string(50, 't'), 1}};

@@ -1,4 +1,5 @@
-// The containers that cores are made of, each against what it promises: slab, heap, window, transit.
+// The containers that cores are made of, each against what it promises: slab, heap, window,
+// short vector, transit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "core/indexed_heap.h"
 #include "core/random.h"
 #include "core/seq_window.h"
+#include "core/short_vector.h"
 #include "core/slab.h"
 #include "core/transit.h"
 
@@ -325,6 +327,66 @@ TEST(Transit, HostileNumbersOverflowNothing) {
           EXPECT_LT(charged + Duration(kStart.time_since_epoch()), Duration::max()) << "may be added to";
         }
       }
+}
+
+// ---- ShortVector
+
+using Names = ShortVector<std::string, 2>;
+
+TEST(ShortVector, IsWhatAVectorWouldBe) {
+  Random random(11);
+  Names names;
+  std::vector<std::string> model;
+  for (int step = 0; step < 10000; ++step) {
+    const std::string name = "name " + std::to_string(step);
+    switch (random.below(5)) {
+      case 0:
+        names.clear();
+        model.clear();
+        break;
+      case 1: {
+        const size_t size = random.below(model.size() + 1);
+        names.resize(size);
+        model.resize(size);
+        break;
+      }
+      case 2: {
+        Names moved = std::move(names);
+        EXPECT_TRUE(names.empty());
+        names = moved;  // NOLINT: a copy
+        EXPECT_TRUE(names == moved);
+        break;
+      }
+      default:
+        names.push_back(name);
+        model.push_back(name);
+    }
+    ASSERT_TRUE(std::equal(names.begin(), names.end(), model.begin(), model.end())) << step;
+    ASSERT_EQ(names.empty(), model.empty());
+    if (model.empty()) continue;
+    ASSERT_EQ(names.front(), model.front());
+    ASSERT_EQ(names.back(), model.back());
+  }
+}
+
+TEST(ShortVector, KeepsTheMemoryOfItsItems) {
+  Names names{std::string(100, 'a')};
+  const char* memory = names[0].data();
+
+  names.clear();
+  std::string& again = names.emplace_back();
+
+  EXPECT_EQ(again.data(), memory);
+}
+
+TEST(ShortVector, AMovedOneTakesItsMemoryAlong) {
+  ShortVector<std::string, 1> names{"a", "b", std::string(100, 'c')};
+  const std::string* items = names.data();
+
+  const ShortVector<std::string, 1> moved = std::move(names);
+
+  EXPECT_EQ(moved.data(), items);
+  EXPECT_EQ(moved.size(), 3u);
 }
 
 }  // namespace

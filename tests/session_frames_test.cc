@@ -33,7 +33,7 @@ TEST_F(SessionFramesTest, RequestTravelsAsItWasAsked) {
 
   const wire::Request sent = flush().at(0).requests.at(0);
 
-  EXPECT_EQ(sent.levels, (std::vector<wire::Level>{{"decode", 2}, {"detect", 3}}));
+  EXPECT_EQ(sent.levels, (wire::Levels{{"decode", 2}, {"detect", 3}}));
   EXPECT_EQ(sent.payload.view(), "bytes");
   EXPECT_EQ(sent.wait_limit_us, 20000u);
   EXPECT_EQ(sent.disposal, wire::Disposal::kExpire);

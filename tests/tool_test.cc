@@ -100,7 +100,7 @@ TEST(CallCommand, JsonHasStatusResultAndLevels) {
   EXPECT_TRUE(json.at("latency_us").is_number());
   EXPECT_EQ(json.at("levels").at(0).at("copies"), 2);
   const auto requests = broker.seen().requests;
-  EXPECT_EQ(requests.at(0).levels, (std::vector<wire::Level>{{"a", 2}, {"b", 3}}));
+  EXPECT_EQ(requests.at(0).levels, (wire::Levels{{"a", 2}, {"b", 3}}));
 }
 
 TEST(CallCommand, ExitCodesTellHowItEnded) {

@@ -45,8 +45,8 @@ bool to_enum(uint64_t number, Enum last, Enum& out) {
 // The next of the items that are used again from message to message; what is left over is cut off at the end.
 // Beyond `most` the last one is overwritten: a small frame must not become a large message, and one too many
 // is enough to refuse it by name.
-template <class T>
-T& next_item(std::vector<T>& items, size_t& used, size_t most) {
+template <class Items>
+auto& next_item(Items& items, size_t& used, size_t most) {
   if (used > most) return items[most];
   if (used == items.size()) items.emplace_back();
   return items[used++];

@@ -70,13 +70,13 @@ inline void put(uint32_t field, const Epoch& epoch, Writer& to) {
   });
 }
 
-inline size_t most_of(const std::vector<Level>& levels) {
+inline size_t most_of(const Levels& levels) {
   size_t most = 0;
   for (const Level& level : levels) most += 3 * kMaxField + level.service.size();
   return most;
 }
 
-inline void put(uint32_t field, const std::vector<Level>& levels, Writer& to) {
+inline void put(uint32_t field, const Levels& levels, Writer& to) {
   for (const Level& level : levels) {
     to.message(field, [&](Writer& one) {
       one.bytes(1, level.service);

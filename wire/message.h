@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/payload.h"
+#include "core/short_vector.h"
 
 namespace redoubt::wire {
 
@@ -117,10 +118,11 @@ struct Level {
   uint32_t copies = 1;
   bool operator==(const Level&) const = default;
 };
+using Levels = ShortVector<Level, 2>;
 
 struct Request {
   uint64_t seq = 0;
-  std::vector<Level> levels;
+  Levels levels;
   uint64_t deadline_us = 0;
   uint64_t wait_limit_us = 0;  // 0: none
   Disposal disposal = Disposal::kOnCompletion;
@@ -154,6 +156,7 @@ struct LevelReport {
   uint64_t wait_us = 0, service_us = 0;
   bool operator==(const LevelReport&) const = default;
 };
+using LevelReports = ShortVector<LevelReport, 1>;
 
 struct Reply {
   uint64_t seq = 0;
@@ -163,7 +166,7 @@ struct Reply {
   uint32_t level = 0;
   bool running = false;
   uint64_t wait_us = 0;
-  std::vector<LevelReport> levels;
+  LevelReports levels;
   Payload payload;
   bool operator==(const Reply&) const = default;
 };
@@ -346,7 +349,7 @@ struct Add {
   RequestId request;
   bool progress = false;      // the request is known: levels, limits and disposal are left out
   bool same_payload = false;  // and so is its payload
-  std::vector<Level> levels;
+  Levels levels;
   uint64_t deadline_us = 0;
   uint64_t wait_limit_us = 0;
   Disposal disposal = Disposal::kOnCompletion;

@@ -72,10 +72,12 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
     entry->is = Entry::Is::kPending;
     entry->request = requests_.take();
     Request& fresh = requests_[entry->request];
-    fresh = Request{};
     fresh.id = add.request;
     fresh.levels = std::move(add.levels);
     fresh.disposal = add.disposal;
+    fresh.level = 0;
+    fresh.payload = {};
+    fresh.digest = 0;
     fresh.deadline = later(now, wire::budget(add.deadline_us) - charge);
     fresh.wait_limit = wire::budget(add.wait_limit_us);
     fresh.order = ++admitted_;

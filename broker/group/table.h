@@ -20,7 +20,7 @@ class Table {
  public:
   struct Request {
     wire::RequestId id;
-    std::vector<wire::Level> levels;
+    wire::Levels levels;
     wire::Disposal disposal = wire::Disposal::kOnCompletion;
     Time deadline;
     Duration wait_limit{};
