@@ -114,6 +114,10 @@ void BrokerLinks::perform(const BrokerUp& what) {
   user_.broker_up(*ways_[what.broker].link, what.max_payload);
 }
 
-void BrokerLinks::perform(const BrokerDown&) { user_.broker_down(); }
+void BrokerLinks::perform(const BrokerDown&) {
+  // The next manager may be one that has just come back.
+  for (Way& way : ways_) way.dialer->hurry();
+  user_.broker_down();
+}
 
 }  // namespace redoubt::client

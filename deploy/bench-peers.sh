@@ -80,6 +80,29 @@ redoubt_bench() {
     --duration "${seconds}s" --require-all --json
 }
 
+# pair NAME ACK: a manager and a standby that is in sync, with an echo replica; their addresses stand in NAME.address.
+pair() {
+  local name="$1" group='' addresses=() i limit=$((SECONDS + 20))
+  for i in 1 2; do
+    find_port
+    addresses[i]="127.0.0.1:$port"
+    group+="${group:+,}127.0.0.1:$port"
+  done
+  for i in 1 2; do
+    daemon "$name-broker-$i" build/bin/redoubt-broker --listen "${addresses[i]}" --group "$group" \
+      --data-dir "$work/$name-data-$i" --checkpoint-ack "$2"
+  done
+  daemon "$name-1" build/bin/redoubt-replica --brokers "$group" --service echo --builtin echo
+  echo "$group" >"$work/$name.address"
+  until [[ "$(build/bin/redoubt status --brokers "$group" --json 2>/dev/null)" == *'"in_sync":true'*'"in_sync":true'* ]]; do
+    if ((SECONDS > limit)); then
+      echo "$name: the standby does not get in sync" >&2
+      exit 1
+    fi
+    sleep 0.05
+  done
+}
+
 # one ROUND WINDOW NAME COMMAND...: runs it and keeps its result.
 one() {
   local round="$1" window="$2" name="$3" result
@@ -89,6 +112,7 @@ one() {
 }
 
 source deploy/packages.sh
+source deploy/ports.sh
 progress "packages"
 install_packages --peers >&2
 progress "building"
@@ -98,6 +122,7 @@ quietly cmake --preset release -DREDOUBT_PEERS=OFF
 
 cluster single 1
 cluster double 2
+for ack in none one all; do pair "$ack" "$ack"; done
 for ((round = 1; round <= rounds; ++round)); do
   progress "round $round of $rounds"
   for window in "${windows[@]}"; do
@@ -106,6 +131,7 @@ for ((round = 1; round <= rounds; ++round)); do
     done
     one "$round" "$window" k1 redoubt_bench single 1 "$window"
     one "$round" "$window" k2 redoubt_bench double 2 "$window"
+    for ack in none one all; do one "$round" "$window" "$ack" redoubt_bench "$ack" 1 "$window"; done
   done
 done
 
@@ -135,10 +161,14 @@ def ratio(window, name, others):
 print("requests/s · median µs | " + " | ".join(f"{window:,} outstanding" for window in windows))
 print("|".join(["---"] * (len(windows) + 1)))
 for name, title in [("relay", "bare relay"), ("zmq", "ZeroMQ ROUTER-DEALER"), ("nats", "NATS"),
-                    ("k1", "Redoubt, k = 1"), ("k2", "Redoubt, k = 2")]:
+                    ("k1", "Redoubt, k = 1"), ("k2", "Redoubt, k = 2"), ("none", "Redoubt, a standby"),
+                    ("one", "with `--checkpoint-ack one`"), ("all", "with `--checkpoint-ack all`")]:
     print(title, *(f"{figure(statistics.median(rps[window, name]))} · {statistics.median(p50[window, name]):,.0f}"
                    for window in windows), sep=" | ")
 for title, name, others in [("Redoubt / better of ZeroMQ and NATS", "k1", ["zmq", "nats"]),
-                            ("Redoubt / bare relay", "k1", ["relay"]), ("k = 2 / k = 1", "k2", ["k1"])]:
+                            ("the same with a standby", "none", ["zmq", "nats"]),
+                            ("Redoubt / bare relay", "k1", ["relay"]), ("k = 2 / k = 1", "k2", ["k1"]),
+                            ("with a standby / without", "none", ["k1"]), ("`one` / `none`", "one", ["none"]),
+                            ("`all` / `none`", "all", ["none"])]:
     print(title, *(f"{ratio(window, name, others):.2f}" for window in windows), sep=" | ")
 PYTHON

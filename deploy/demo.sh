@@ -125,9 +125,6 @@ list_files() {
   done <"$work/listed"
 }
 
-# Sets `port` to the next at which nobody listens, below those that the system gives to outgoing connections.
-find_port() { while ((++port)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done; }
-
 start_broker() {
   launch "$1" build/bin/redoubt-broker --name "$1" --group "$group" --listen "${address_of[$1]}" \
     --admin "${admin_of[$1]}" --data-dir "$work/$1"
@@ -299,11 +296,12 @@ report() {
   echo
 }
 
-group='' manager='' port=$((20000 + RANDOM % 10000)) agreed="NOT the same on all"
+group='' manager='' agreed="NOT the same on all"
 began=0 ended=0 went=() killed_after=0 correct=0 duplicated=0
 declare -A others=() example=()
 
 source deploy/packages.sh
+source deploy/ports.sh
 progress "packages"
 install_packages
 build

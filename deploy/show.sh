@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset "${!REDOUBT_@}"
 
-tests=(pipeline replica_faults overload client_faults broker_faults)
+tests=(pipeline replica_faults overload client_faults broker_faults failover partition links standby)
 cmake --preset release >/dev/null
 cmake --build --preset release -j "$(nproc)" --target process_tests >/dev/null
 

@@ -36,11 +36,19 @@ void Dialer::next_round() {
   }
   const Duration longest = std::min<Duration>(kLongestPause, kFirstPause * (1u << std::min(failures_, 10u)));
   const auto share = 0.5 + 0.5 * random_.unit();
+  pausing_ = true;
   after(std::chrono::duration_cast<Duration>(longest * share), [this] { attempt(); });
+}
+
+void Dialer::hurry() {
+  if (!pausing_ || stopped_) return;
+  failures_ = 1;
+  attempt();
 }
 
 // An endpoint that let us in and led to nothing is not tried again before the others.
 void Dialer::attempt() {
+  pausing_ = false;
   if (!untried_.empty())
     connect_next();
   else
@@ -148,7 +156,7 @@ void Dialer::after(Duration pause, std::function<void()> action) {
 
 void Dialer::cease() {
   ceased_ = true;
-  busy_ = false;
+  busy_ = pausing_ = false;
   ++attempt_;
   failures_ = 0;
   waiting_ = false;

@@ -30,6 +30,9 @@ class Dialer {
   // while it dials already this does nothing.
   void dial();
   void stop();
+  // Whoever it waits for may be wanted now, or be back: a pause between two tries ends at once, and the next
+  // ones are short again.
+  void hurry();
   // Dials no more until dial() is called again.
   void cease();
   void on_failure(Failed failed) { on_failure_ = std::move(failed); }
@@ -75,6 +78,7 @@ class Dialer {
   bool new_round_ = false;
   bool all_refused_ = true;  // of the endpoints of this round
   bool busy_ = false;        // dials
+  bool pausing_ = false;     // between two tries
   uint64_t attempt_ = 0;     // of connecting; the answer to an earlier one is nobody's
   bool ceased_ = false;
   bool stopped_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <utility>
 
 namespace redoubt::replica {
 
@@ -187,8 +188,11 @@ net::Link* Shell::find(LinkId id) {
 void Shell::left(uint32_t index) {
   Broker& broker = brokers_[index];
   broker.link.reset();
-  broker.registered = false;
+  const bool registered = std::exchange(broker.registered, false);
   if (leaving_) return;
+  // If it was the manager, the next one may be a broker that has just come back.
+  if (registered)
+    for (Broker& other : brokers_) other.dialer->hurry();
   broker.dialer->dial();
   watch();
 }

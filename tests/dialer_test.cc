@@ -136,5 +136,31 @@ TEST_F(DialerTest, ANameServiceThatIsSilentIsNamedAndItsLateAnswerIsTaken) {
   EXPECT_TRUE(run_until([&] { return !reached_.empty(); })) << dialer_->last_error();
 }
 
+TEST_F(DialerTest, InAHurryALongPauseEndsAtOnce) {
+  endpoints_of_the_name = {};
+  std::vector<Time> failures;
+  dial(port_);
+  dialer_->on_failure([&](bool) { failures.push_back(Clock::now()); });
+  // By then it pauses for at least half the longest pause, 100 ms.
+  ASSERT_TRUE(run_until([&] { return failures.size() == 10; }));
+  const Time hurried = Clock::now();
+
+  dialer_->hurry();
+
+  ASSERT_TRUE(run_until([&] { return failures.size() == 12; }));
+  EXPECT_LT(failures[11] - hurried, std::chrono::milliseconds(100)) << "two tries";
+}
+
+TEST_F(DialerTest, InAHurryWhatIsUnderWayGoesOn) {
+  endpoints_of_the_name = {"127.0.0.1"};
+  dial(port_);
+
+  dialer_->hurry();
+
+  ASSERT_TRUE(run_until([&] { return !reached_.empty(); })) << dialer_->last_error();
+  dialer_->hurry();
+  EXPECT_EQ(reached_.size(), 1u);
+}
+
 }  // namespace
 }  // namespace redoubt::net

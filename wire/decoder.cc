@@ -122,8 +122,9 @@ void attach(Submit& submit, const Payload& whole, std::vector<uint32_t>& shares)
   for (size_t i = 0; i < submit.requests.size(); ++i) {
     // A small share gets bytes of its own: one slow request must not keep a whole batch in memory.
     constexpr uint32_t kOwnBelow = 4096;
-    const Payload part = whole.empty() ? Payload() : whole.slice(offset, shares[i]);
-    submit.requests[i].payload = shares[i] < kOwnBelow ? Payload(part.view()) : part;
+    const bool copies = shares[i] < kOwnBelow && shares[i] < whole.size();
+    Payload part = whole.empty() ? Payload() : whole.slice(offset, shares[i]);
+    submit.requests[i].payload = copies ? Payload(part.view()) : std::move(part);
     offset += shares[i];
   }
   shares.clear();

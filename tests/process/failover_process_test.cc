@@ -225,8 +225,7 @@ TEST(Failover, EveryBrokerThenEveryReplicaRestartedInTurn) {
   const Numbers result = group.expect_nothing_lost();
 
   EXPECT_TRUE(was_loaded) << "the load ended before the restarts did";
-  // A broker that rules as soon as it is back is found again by clients and replicas within their back-off.
-  group.expect_gap_below(result, 250);
+  group.expect_gap_below(result, 100);
   figure("everything restarted in turn, longest gap", result.at("gap_ms_max"), "ms");
 }
 

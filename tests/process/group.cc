@@ -46,6 +46,7 @@ Group::Group(const Shape& shape) : members_(shape.brokers) {
   }
   set_brokers(listed(of_tools), listed(of_replicas));
   for (size_t broker = 0; broker < size(); ++broker) members_[broker].flags = flags_of(broker, shape.flags);
+  for (size_t i = 0; i < shape.witnesses; ++i) members_[size() - 1 - i].flags.push_back("--witness");
 }
 
 // The routes in the order of their numbers.
@@ -177,6 +178,7 @@ std::vector<BrokerView> Group::living_by_the_manager() {
       return one.address == address(broker) || one.name == address(broker);
     });
     if (view == seen.end()) return {};
+    if (view->role == "witness") continue;
     living_ones.push_back(*view);
   }
   return living_ones;

@@ -30,7 +30,8 @@ class Group : public Stage {
  public:
   struct Shape {
     size_t brokers = 3;
-    Texts flags = {};  // of every broker
+    size_t witnesses = 0;  // the last so many of them
+    Texts flags = {};      // of every broker
     bool chaos = false;
   };
 
@@ -72,7 +73,7 @@ class Group : public Stage {
   double metric(size_t broker, const std::string& name) const { return admin(broker).metric(name); }
   std::vector<BrokerView> brokers_seen_by(size_t broker) const;
 
-  // By the manager's status, every living broker is in sync, soon.
+  // By the manager's status, every living broker is in sync, soon. Witnesses hold nothing and do not count.
   bool all_in_sync(Nanoseconds limit = Process::kLimit);
   // By the manager's status, every living broker is at the same place of the checkpoint stream, soon, and has
   // the same state hash there. For when nothing happens: at rest, or while everything pending waits.
