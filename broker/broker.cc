@@ -121,13 +121,6 @@ void Broker::set_committed(Time now, BrokerSet members, Effects& effects) {
   dispatch_confirmed(turn);
 }
 
-void Broker::expect_holding(LinkId link) {
-  const ReplicaId id = state_.replica_of(link);
-  if (!id || state_.replicas[id].awaited) return;
-  state_.replicas[id].awaited = true;
-  ++state_.awaited_replicas;
-}
-
 void Broker::know_service(const std::string& name) {
   if (const ServiceId* id = state_.learn_service(name)) state_.services[*id].offered = true;
 }
@@ -137,9 +130,7 @@ Time Broker::next_deadline() const {
   if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
   if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());
   due = std::min(due, followers_due(state_));
-  if (!state_.inherited.empty())
-    due = std::min(due,
-                   state_.awaited_replicas > 0 && state_.sent_again == 0 ? state_.recovers_at : last_step_);
+  if (!state_.inherited.empty()) due = std::min(due, std::max(recovering_from(state_), last_step_));
   if (state_.awaited > 0) due = std::min(due, state_.settles_at);
   if (!state_.lingering.empty()) {
     const Client* client = state_.clients.find(state_.lingering.front());

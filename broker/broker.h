@@ -37,8 +37,6 @@ class Broker {
 
   // What this broker is called; before its first step.
   void set_name(std::string name) { state_.settings.name = std::move(name); }
-  // This replica held copies before the take-over, and is waited for to tell them.
-  void expect_holding(LinkId replica);
   // A service that replicas have offered to this broker before it ruled.
   void know_service(const std::string& name);
 

@@ -128,7 +128,7 @@ struct RoleChanged {
 // Nothing is left to do here: the process may end.
 struct Left {};
 
-// Say goodbye and close. The core has already forgotten the link: no LinkLost follows.
+// Say goodbye and close. The core has already forgotten the link; the LinkLost that follows tells it nothing.
 struct CloseLink {
   LinkId link;
   wire::CloseReason reason;

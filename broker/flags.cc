@@ -36,13 +36,24 @@ void declare_group(Options& options, Flags& flags) {
 
 uint64_t random_number() { return (uint64_t{std::random_device()()} << 32) | std::random_device()(); }
 
-// The order counts: it is what the brokers' numbers come from.
-uint64_t hash_of(const std::vector<Address>& group) {
+// FNV-1a
+uint64_t hash_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325U;
-  for (const Address& address : group)
-    for (const char byte : format_address(address) + ",")
-      hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3U;
+  for (const char byte : text) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3U;
   return hash;
+}
+
+// The order counts: it is what the brokers' numbers come from.
+std::string text_of(const std::vector<Address>& list) {
+  std::string text;
+  for (const Address& address : list) text += format_address(address) + ",";
+  return text;
+}
+
+// What all must have alike: whoever votes waits as long as the manager's lease lasts.
+uint64_t hash_of(const std::vector<Address>& list, const GroupSettings& group) {
+  return hash_of(text_of(list) + (group.quorum == Quorum::kOne ? "one," : "majority,") +
+                 std::to_string(to_us(group.demote_after)));
 }
 
 std::string default_folder(const std::string& name) {
@@ -71,8 +82,8 @@ Failure redirect(const std::vector<std::string>& dial, std::vector<Address>& oth
 // This broker's place in the list, by the address it listens at or by its name.
 Failure find_place(const Flags& flags, Setup& setup) {
   const std::vector<Address>& list = flags.group;
-  if (list.size() > wire::kMaxGroup)
-    return Error{"--group: at most " + std::to_string(wire::kMaxGroup) + " brokers"};
+  if (list.size() > kMaxVoters)
+    return Error{"--group: at most " + std::to_string(kMaxVoters) + " brokers; others can --join it"};
   for (const Address& address : list) {
     if (std::count(list.begin(), list.end(), address) > 1)
       return Error{"--group: " + format_address(address) + " stands there twice"};
@@ -88,7 +99,7 @@ Failure find_place(const Flags& flags, Setup& setup) {
                  format_address(flags.listen) + ") or --name"};
   setup.group.self = static_cast<BrokerNumber>(self - list.begin()) + 1;
   setup.group.size = static_cast<uint32_t>(list.size());
-  setup.group.hash = hash_of(list);
+  setup.list = hash_of(text_of(list));
   setup.shell.others = list;
   return redirect(flags.dial, setup.shell.others);
 }
@@ -177,6 +188,7 @@ Result<Setup> complete(const Flags& flags) {
   setup.group.incarnation = random_number() | 1;
   setup.group.seed = random_number();
   if (Failure failure = set_times(flags, setup)) return Error{failure->text};
+  setup.group.hash = hash_of(flags.group, setup.group);
   const std::string name = flags.name.empty() ? format_address(flags.listen) : flags.name;
   setup.group.name = name;
   setup.folder = flags.data_dir;

@@ -44,7 +44,10 @@ inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
 
 // ---- Standbys.
 
+inline constexpr uint32_t kMaxVoters = 9;      // brokers of a group
 inline constexpr uint32_t kMaxFollowers = 12;  // brokers that take in the checkpoint stream
+inline constexpr uint32_t kMaxLearners =
+    kMaxFollowers - (kMaxVoters - 1);  // of those, from outside the group
 // Bytes of the stream that a follower has not acknowledged: beyond it the follower is given up. While it
 // collects, the walk stops at a smaller number, so that pulses and changes do not queue up behind it.
 inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;

@@ -63,6 +63,14 @@ bool decode(const std::string& text, Slot& slot) {
 
 std::string reason() { return std::strerror(errno); }
 
+// A new file is there after a power cut only if its folder has been written.
+bool sync_folder(const std::string& folder) {
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool done = handle >= 0 && ::fsync(handle) == 0;
+  if (handle >= 0) ::close(handle);
+  return done;
+}
+
 }  // namespace
 
 MemoryFile::~MemoryFile() {
@@ -87,6 +95,9 @@ Result<Memory> MemoryFile::open(const std::string& folder, uint64_t group_hash, 
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0)
     return Error{"--data-dir: " + path_ +
                  " is in use by another broker; give each broker a folder of its own"};
+  const std::string parent = std::filesystem::absolute(folder).parent_path().string();
+  if (!sync_folder(folder) || !sync_folder(parent))
+    return Error{"--data-dir: cannot write " + folder + " to disk: " + reason()};
   group_hash_ = group_hash;
   self_ = self;
   Slot newest;

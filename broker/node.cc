@@ -47,6 +47,12 @@ struct Node::Happened {
     node.guest_came(now, one.link, effects);
   }
   void operator()(const ReplicaUp& one) const {
+    const auto replicas = std::ranges::count_if(
+        node.guests_, [](const auto& each) { return each.second.registration.has_value(); });
+    if (replicas >= kMaxReplicas) {
+      effects.emplace_back(CloseLink{one.link, wire::CloseReason::kOversize, "too many replicas"});
+      return;
+    }
     Guest& guest = node.guests_[one.link] = Guest{};
     guest.hello = one.hello;
     guest.registration = one.registration;
@@ -141,7 +147,7 @@ void Node::link_lost(Time now, LinkId link, const std::string& why, Effects& eff
     broker_->step(now, LinkLost{link, why}, effects);
 }
 
-// Links that a step has closed: nobody will tell of their loss.
+// Links that a step has closed: what their loss means is dealt with now, before anything else is heard.
 void Node::note_closed_links(Time now, size_t from, Effects& effects) {
   for (size_t i = from; i < effects.size(); ++i) {
     const auto* closed = std::get_if<CloseLink>(&effects[i]);

@@ -116,7 +116,7 @@ class Node {
   void suspend_or_resume(Time now, Effects& effects);
   void replay(Time now, Effects& effects);
   void stop(Time now, Effects& effects);
-  void hand_over(Time now, Effects& effects);
+  bool hand_over(Time now, Effects& effects);
   void say_role(Effects& effects);
 
   Settings settings_;

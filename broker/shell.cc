@@ -63,10 +63,12 @@ void Shell::forget(Connection& connection) {
 }
 
 void Shell::greeted(Connection& connection) {
-  if (connection.dialler() == Connection::kAccepted)
+  if (connection.dialler() == Connection::kAccepted) {
     --in_handshake_;
-  else
+  } else {
     told_[connection.dialler()].clear();
+    dialers_[connection.dialler()]->succeeded();
+  }
   if (connection.stage() == Connection::Stage::kClient) ++clients_;
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
@@ -172,7 +174,8 @@ void Shell::turn_end() {
   if (node_.next_deadline() <= loop_.now()) step(Tick{});
   if (node_.owes_acknowledgement()) step(TurnEnded{});
   if (!status_askers_.empty() && !writing_status_) write_status();
-  if (stopping_ && ((dialers_.empty() && all_is_answered()) || loop_.now() >= stop_at_)) finish();
+  if (stopping_ && ((node_.election().settings().size <= 1 && all_is_answered()) || loop_.now() >= stop_at_))
+    finish();
   arm();
 }
 

@@ -130,6 +130,8 @@ std::unique_ptr<Table> bequeath(State& state, Time now);
 void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding);
 // All replicas have told, or their time is over: what nobody holds is sent again.
 void recover(Turn& turn);
+// From when on: replicas that have registered are waited for, and one that has.
+Time recovering_from(const State& state);
 // Its client has sent an inherited request again.
 void confirm_inherited(Turn& turn, const Client& client, RequestHandle id);
 // The client has sent everything that it still waits for: what else is here of it is wanted no more.

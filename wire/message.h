@@ -285,7 +285,7 @@ enum class Kind : uint8_t { kVoter, kWitness, kLearner };
 struct Enlist {
   uint32_t broker = 0;  // its place in the group, from 1; 0: not in it
   Kind kind = Kind::kVoter;
-  uint64_t group = 0;  // hash of the group's list
+  uint64_t group = 0;  // hash of what all its brokers have alike
   uint64_t incarnation = 0;
   std::string name, address;
   bool operator==(const Enlist&) const = default;

@@ -188,10 +188,15 @@ void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding) {
   --state.awaited_replicas;
 }
 
+Time recovering_from(const State& state) {
+  const bool waits = state.awaited_replicas > 0 || state.replicas.size() == 0;
+  return waits && state.sent_again == 0 ? state.recovers_at : Time{};
+}
+
 void recover(Turn& turn) {
   State& state = turn.state;
   if (state.inherited.empty()) return;
-  if (state.awaited_replicas > 0 && turn.now < state.recovers_at) return;
+  if (turn.now < recovering_from(state)) return;
   for (uint32_t i = 0; i < kSentAgainAStep && state.sent_again < state.inherited.size(); ++i) {
     const RequestHandle id = state.inherited[state.sent_again++];
     const Request* request = state.requests.find(id);

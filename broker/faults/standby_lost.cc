@@ -17,10 +17,12 @@ void leave_sync(State& state, const Follower& follower) {
 
 void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name) {
   State& state = turn.state;
-  if (state.followers.size() >= kMaxFollowers) {
-    turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kOversize, "too many standbys"});
+  const auto learners = std::ranges::count(state.followers, kNoBroker, &Follower::number);
+  if (number == kNoBroker && learners >= kMaxLearners) {
+    turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kOversize, "too many brokers that --join"});
     return;
   }
+  CHECK(state.followers.size() < kMaxFollowers);
   Follower& follower = state.followers.emplace_back();
   follower.link = link;
   follower.number = number;

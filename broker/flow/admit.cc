@@ -57,8 +57,10 @@ Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t pa
   const Service& first = state.services[levels.front().service];
   const bool must_wait = first.queued > 0 || first.free.empty();
   // Those who wait at later levels count as well: what is let in now will stand behind them.
-  if (state.queued >= state.settings.queue_limit && (must_wait || state.queued > 0)) {
-    text = std::to_string(state.queued) + " requests wait already, the limit is " +
+  // So do those that wait for their standbys.
+  const size_t waiting = state.queued + state.unconfirmed.size();
+  if (waiting >= state.settings.queue_limit && (must_wait || waiting > 0)) {
+    text = std::to_string(waiting) + " requests wait already, the limit is " +
            std::to_string(state.settings.queue_limit);
     return Refusal::kQueueFull;
   }

@@ -13,6 +13,8 @@ Election::Election(GroupSettings settings, Memory memory)
 
 void Election::begin(Turn turn) {
   began_ = turn.now;
+  const bool gave_leases = settings_.quorum == Quorum::kMajority && settings_.size > 1 && !memory_.blank;
+  if (gave_leases) silent_until_ = later(turn.now, settings_.demote_after);
   each_peer([&](BrokerNumber, Peer& peer) { peer.down_since = turn.now; });
   stand_later(turn.now);
 }
@@ -126,6 +128,7 @@ Duration Election::stream(Turn turn, BrokerNumber number, int64_t sent_us) {
 
 void Election::obey(Turn turn, BrokerNumber number, wire::Epoch epoch) {
   Peer& peer = peers_[number];
+  silent_until_ = Time{};  // whom it may have voted for meanwhile had to wait, too
   peer.last_ruling = turn.now;
   succession_.clear();
   for (const uint64_t next : peer.told.succession)

@@ -184,6 +184,8 @@ class Election {
   // Who got this broker's vote last rules on the strength of it for a while: nobody else gets it then.
   BrokerNumber lease_given_to_ = kNoBroker;
   Time lease_given_until_{};
+  // This process does not know whom the one before it gave a lease to; until then it votes for nobody.
+  Time silent_until_{};
 
   // As manager.
   Time lease_{};  // it may act until then

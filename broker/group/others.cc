@@ -29,7 +29,8 @@ std::string Node::unwelcome(const BrokerUp& event) const {
   if (enlist.broker == kNoBroker || enlist.broker > wire::kMaxGroup) return "a number that no group has";
   if (group.self == kNoBroker) return {};  // we follow whatever group it is
   if (enlist.group != group.hash || enlist.broker > group.size)
-    return "its --group is not the list that " + group.name + " has: it must be the same everywhere";
+    return "its --group, --quorum or --demote-after is not that of " + group.name +
+           ": they must be the same everywhere";
   if (enlist.broker == group.self)
     return "both claim to be broker " + std::to_string(group.self) + " of the group: is one of them a copy?";
   return {};

@@ -9,7 +9,6 @@ void Node::settle(Time now, Effects& effects) {
   if (rules() && !election_.rules()) depose(now, effects);
   if (!rules() && election_.rules()) promote(now, effects);
   if (rules()) suspend_or_resume(now, effects);
-  if (rules() && stopping_ && election_.settings().size > 1) hand_over(now, effects);
   if (!rules()) {
     // Another manager's stream is another stream.
     const BrokerNumber manager = election_.manager();
@@ -31,6 +30,7 @@ void Node::settle(Time now, Effects& effects) {
   }
   const BrokerSet others = election_.committed_members() & ~only(election_.settings().self);
   if (acts() && others != state.committed) broker_->set_committed(now, others, effects);
+  if (stopping_ && election_.settings().size > 1 && hand_over(now, effects)) settle(now, effects);
 }
 
 void Node::promote(Time now, Effects& effects) {
@@ -53,7 +53,6 @@ void Node::promote(Time now, Effects& effects) {
   for (const std::string& service : services_) broker_->know_service(service);
   for (const auto& [link, guest] : guests_) {
     guest_came(now, link, effects);
-    if (guest.registration && !first) broker_->expect_holding(link);
     if (guest.leaving) broker_->step(now, ReplicaLeaving{link}, effects);
   }
   for (const auto& [link, one] : others_) feed_followers(now, link, effects);
@@ -115,14 +114,17 @@ void Node::stop(Time now, Effects& effects) {
   settle(now, effects);
 }
 
-// A manager that leaves serves on until somebody is in sync to follow it.
-void Node::hand_over(Time now, Effects& effects) {
+// A manager that leaves serves on until somebody is in sync to follow it, and the group has written that
+// down: else the successor could not stand. True when it has left.
+bool Node::hand_over(Time now, Effects& effects) {
   const State& state = broker_->state();
-  if (suspended_ || state.succession.empty()) return;
+  if (suspended_ || state.succession.empty()) return false;
+  if (!has(election_.committed_members(), state.succession.front())) return false;
   leave_at_ = later(now, kHandOverLimit);
   // The stream is in order: by the time the successor reads this it has everything.
   election_.abdicate(turn(now, effects), state.succession.front(), state.checkpoint_seq);
   depose(now, effects);
+  return true;
 }
 
 void Node::say_role(Effects& effects) {

@@ -64,7 +64,8 @@ bool Election::has_given_lease(BrokerNumber other_than, Time now) const {
 
 bool Election::may_stand(Time now) const {
   if (settings_.self == kNoBroker || settings_.kind != Kind::kVoter || leaving_) return false;
-  if (!blank_may_vote() || !enough_reachable(now) || has_given_lease(settings_.self, now)) return false;
+  if (!blank_may_vote() || !enough_reachable(now)) return false;
+  if (now < silent_until_ || has_given_lease(settings_.self, now)) return false;
   return is_fresh() || !set_member_left(memory_.set, settings_.self, now);
 }
 
@@ -225,13 +226,16 @@ void Election::answer(Turn turn, BrokerNumber number) {
 }
 
 bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, wire::SyncSet& newest) {
-  if (rules() || has_given_lease(number, turn.now)) return false;
+  if (rules() || turn.now < silent_until_ || has_given_lease(number, turn.now)) return false;
   const bool again = !ask.trial && ask.epoch == memory_.promised;
   if (ask.epoch.number <= memory_.promised.number && !again) return false;
   if (settings_.self == kNoBroker || !blank_may_vote()) return false;
   newest = newer(ask.set, memory_.set) ? ask.set : memory_.set;
   const bool member = newest.epoch.number == 0 || has(newest.members, number);
   if (!ask.stale && !member) return false;
+  // A member that has started again holds nothing any more.
+  const bool follows = newest.epoch.number == 0 || ask.position.epoch == newest.epoch;
+  if (!ask.stale && !follows) return false;
   if (ask.stale && set_member_left(newest, number, turn.now)) return false;
   // What this broker holds and the asker does not would be lost: it rather stands itself.
   if (position_ > ask.position && may_stand(turn.now)) {

@@ -205,6 +205,14 @@ bool Group::states_equal(Nanoseconds limit) {
       limit);
 }
 
+double Group::passed(size_t from, size_t to) {
+  const auto of = [this](size_t route, const char* direction) {
+    return std::stod(
+        chaos_->command("stats " + std::to_string(route)).at(std::string(direction) + "_passed"));
+  };
+  return of(link_route(from, to), "forward") + of(link_route(to, from), "backward");
+}
+
 void Group::one_way(size_t from, size_t to, const std::string& what) {
   chaos_->treat(link_route(from, to), "forward", what);
   chaos_->treat(link_route(to, from), "backward", what);

@@ -84,6 +84,8 @@ class Group : public Stage {
   size_t link_route(size_t from, size_t to) const;  // that broker `from` dials `to` on
   size_t clients_route(size_t broker) const { return pairs() + broker; }
   size_t replicas_route(size_t broker) const { return pairs() + size() + broker; }
+  // Bytes that went from one broker to another, on the link that either has dialled.
+  double passed(size_t from, size_t to);
   // Treats all that goes from one broker to another, on the link that either has dialled. `what` is a
   // treatment: "drop", "stall", "delay 5ms", "rate 1000", "pass".
   void one_way(size_t from, size_t to, const std::string& what);
