@@ -23,6 +23,7 @@ void BrokerHost::begin() {
   Settings settings = settings_;
   settings.seed = world_.random();
   node_ = std::make_unique<Node>(settings, group, disk_);
+  on_disk_ = 0;
   held_ = false;
   network_.listen(self(), true);
   for (BrokerNumber number = 1; number <= group_.size(); ++number) {
@@ -49,7 +50,7 @@ void BrokerHost::ask_stop() {
 }
 
 BrokerFacts BrokerHost::facts() const {
-  return {name(), group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock()};
+  return {name(), group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock(), disk_};
 }
 
 void BrokerHost::tell(const std::string& what) {
@@ -299,9 +300,12 @@ void BrokerHost::carry_out_group(Effect& effect) {
   if (std::get_if<Left>(&effect)) later_here(Duration::zero(), [this] { leave(); });
 }
 
-// The disk takes its time, and what it has not got when the process dies is lost.
+// The disk takes its time, and what it has not got when the process dies is lost. An older write never
+// overwrites a newer one.
 void BrokerHost::write(const Persist& persist) {
   later_here(world_.between(std::chrono::microseconds(100), std::chrono::milliseconds(5)), [this, persist] {
+    if (persist.number < on_disk_) return;
+    on_disk_ = persist.number;
     disk_ = persist.memory;
     step(Persisted{persist.number});
   });

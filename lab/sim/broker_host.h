@@ -78,6 +78,7 @@ class BrokerHost final : public Process {
   std::vector<HostId> group_;
 
   broker::Memory disk_;
+  uint64_t on_disk_ = 0;  // number of this process's newest write that is there
   std::unique_ptr<broker::Node> node_;
   std::map<ConnId, LinkId> links_;
   std::map<uint64_t, Peer> peers_;  // by the number of the link

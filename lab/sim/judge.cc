@@ -138,8 +138,17 @@ void Judge::check_copy(const BrokerFacts& broker, const wire::Copy& copy) {
     made->second.protected_level = std::max(made->second.protected_level, copy.level + 1);
 }
 
+void Judge::taken(const std::string& replica, const wire::RequestId& id, wire::Epoch epoch,
+                  wire::Epoch highest) {
+  if (epoch < highest)
+    fail(replica + " takes a copy of " + name_of(id) + " from a manager of epoch " +
+         std::to_string(epoch.number) + " after it was told of epoch " + std::to_string(highest.number));
+}
+
 void Judge::check_vote(const BrokerFacts& broker, const wire::Vote& vote) {
   if (!vote.granted || vote.trial) return;
+  if (broker.disk.promised.number < vote.epoch.number)
+    return fail(broker.name + " gives a vote that is not on its disk");
   const auto [given, first] = votes_.try_emplace({broker.number, vote.epoch.number}, vote.epoch.broker);
   if (!first && given->second != vote.epoch.broker)
     fail(broker.name + " votes twice for number " + std::to_string(vote.epoch.number));
@@ -154,6 +163,8 @@ void Judge::check_promotion(const BrokerFacts& broker, const broker::RoleChanged
   if (quorum_ == broker::Quorum::kMajority && !first && ruler->second != broker.number)
     return fail("two managers of number " + std::to_string(change.epoch.number));
   if (!first) return;  // it was suspended
+  if (broker.disk.promised.number < change.epoch.number)
+    return fail(broker.name + " rules, and its own vote is not on its disk");
   ++totals_.failovers;
   if (change.stale) {
     ++totals_.stale;

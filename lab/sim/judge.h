@@ -20,6 +20,7 @@ struct BrokerFacts {
   bool runs = false;  // neither dead nor paused
   const broker::Node* node = nullptr;
   Time clock;  // its own
+  broker::Memory disk;
 };
 
 class Judge {
@@ -35,6 +36,8 @@ class Judge {
   void outcome(const wire::RequestId& id, const redoubt::Reply& reply);
   // After a broker's step and before its effects are carried out.
   void stepped(const BrokerFacts& broker, const broker::Effects& effects);
+  // A replica keeps a copy of this epoch, and has been told of another one.
+  void taken(const std::string& replica, const wire::RequestId& id, wire::Epoch epoch, wire::Epoch highest);
   void started(const wire::RequestId& id, uint32_t level, const std::string& replica);
 
   // At the end: nothing is open.

@@ -23,6 +23,7 @@ void ReplicaHost::begin() {
   settings.seed = world_.random();
   core_ = std::make_unique<Replica>(settings);
   brokers_.assign(hosts_.size(), {});
+  highest_ = {};
   leaving_ = false;
   for (uint32_t i = 0; i < hosts_.size(); ++i) dial(i);
 }
@@ -66,13 +67,31 @@ void ReplicaHost::received(ConnId conn, wire::Message& message) {
   if (judge_.tells() && !std::holds_alternative<wire::Dummy>(message))
     judge_.tell(name() + ": gets " + wire::name_of(message) + " from broker " +
                 std::to_string(link.broker + 1));
-  if (auto* copy = std::get_if<wire::Copy>(&message))
-    return happened(CopyArrived{link, std::move(*copy), false});
+  if (auto* copy = std::get_if<wire::Copy>(&message)) return take_copy(link, *copy);
   if (auto* one = std::get_if<wire::Halt>(&message)) return happened(HaltArrived{link, *one});
   if (auto* one = std::get_if<wire::Dummy>(&message)) return happened(DummyArrived{link, *one});
-  if (auto* one = std::get_if<wire::Welcome>(&message)) return happened(WelcomeArrived{link, *one});
-  if (auto* one = std::get_if<wire::Announce>(&message)) return happened(AnnounceArrived{link, *one});
+  const auto told = [this](const auto& of_rule) {
+    if (of_rule.rules) highest_ = std::max(highest_, of_rule.epoch);
+  };
+  if (auto* one = std::get_if<wire::Welcome>(&message)) {
+    told(*one);
+    return happened(WelcomeArrived{link, *one});
+  }
+  if (auto* one = std::get_if<wire::Announce>(&message)) {
+    told(*one);
+    return happened(AnnounceArrived{link, *one});
+  }
   if (auto* one = std::get_if<wire::Adopt>(&message)) return happened(AdoptArrived{link, *one});
+}
+
+void ReplicaHost::take_copy(LinkId link, wire::Copy& copy) {
+  const auto held = [this] { return core_ ? core_->queued() + core_->running() : 0; };
+  const wire::Epoch epoch = copy.epoch;
+  const wire::RequestId request = copy.request;
+  const uint32_t before = held();
+  happened(CopyArrived{link, std::move(copy), false});
+  if (held() > before) judge_.taken(name(), request, epoch, highest_);
+  highest_ = std::max(highest_, epoch);
 }
 
 void ReplicaHost::lost(ConnId conn) {

@@ -43,6 +43,7 @@ class ReplicaHost final : public Process {
 
   void dial(uint32_t broker);
   void happened(replica::Event event);
+  void take_copy(replica::LinkId link, wire::Copy& copy);
   void perform(replica::Effect& effect);
   void run_copy(replica::StartCopy& start);
   void end_copy(replica::CopyHandle copy, replica::CopyEnded ended);
@@ -54,6 +55,7 @@ class ReplicaHost final : public Process {
   std::unique_ptr<replica::Replica> core_;
   std::vector<Broker> brokers_;
   std::map<ConnId, replica::LinkId> links_;
+  wire::Epoch highest_;  // of all that it has been told
   struct Running {
     uint64_t run = 0;
     bool stopped = false;
