@@ -113,6 +113,10 @@ void Connection::enlist(const wire::Enlist& enlistment) {
 void Connection::from_broker(wire::Message& message) {
   if (link_->payload_skipped())
     return shell_.close(*this, CloseReason::kOversize, "a payload over every broker's limit");
+  if (!proved_ && std::get_if<wire::Pulse>(&message)) {
+    proved_ = true;
+    shell_.proved(*this);
+  }
   const auto step = [this](const Event& event) { shell_.step(event); };
   if (broker_said(id_, message, step)) return;
   if (!std::get_if<wire::Goodbye>(&message)) out_of_order(message);

@@ -59,6 +59,7 @@ class Connection final : public net::LinkUser {
   const LinkId id_;
   const uint32_t dialler_;
   std::shared_ptr<net::Link> link_;
+  bool proved_ = false;  // as a broker: it has said more than who it is
   Stage stage_ = Stage::kStranger;
   wire::Hello hello_;
 };

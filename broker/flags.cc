@@ -112,6 +112,10 @@ Failure set_times(const Flags& flags, Setup& setup) {
     return Error{"--dead-after must be more than twice --heartbeat, or a living peer counts as dead"};
   const Duration limit = group.dead_after - 2 * group.heartbeat;
   group.demote_after = flags.demote_after.value_or(std::min(group.demote_after, limit * 3 / 4));
+  if (group.size > 1 && group.demote_after <= group.heartbeat)
+    return Error{"--demote-after must be above --heartbeat (" +
+                 std::to_string(to_us(group.heartbeat) / 1000) +
+                 " ms): a manager must hear its standbys in time; a longer --dead-after makes room"};
   if (group.demote_after >= limit)
     return Error{"--demote-after must be below --dead-after minus two heartbeats (" +
                  std::to_string(to_us(limit) / 1000) +
@@ -168,6 +172,9 @@ Result<Setup> complete(const Flags& flags) {
   for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
     if (text->size() > wire::kMaxNameBytes)
       return Error{std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes"};
+  if (std::ranges::count(flags.join, flags.listen) > 0)
+    return Error{"--join: " + format_address(flags.listen) +
+                 " is this broker itself; list those of the group"};
   if (!flags.group.empty() && !flags.join.empty())
     return Error{
         "--group and --join exclude each other: a broker is in the group, or follows it from outside"};

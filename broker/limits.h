@@ -60,6 +60,7 @@ inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step 
 inline constexpr Duration kHandOverLimit = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxStatusAskers = 256;  // who wait for the next status text
 inline constexpr uint32_t kMaxStrangers = 4096;    // links in handshake
+inline constexpr uint32_t kMaxRefused = 64;        // brokers of another group whose refusal is remembered
 
 static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
 static_assert(kDefaultMaxClients <= kMaxSessions);

@@ -101,13 +101,21 @@ Result<Memory> MemoryFile::open(const std::string& folder, uint64_t group_hash, 
   group_hash_ = group_hash;
   self_ = self;
   Slot newest;
+  bool damaged = false;
   for (size_t i = 0; i < kSlots; ++i) {
     std::string text(kSlot, ' ');
     const ssize_t size = ::pread(file_, text.data(), kSlot, static_cast<off_t>(i * kSlot));
     Slot slot;
-    if (size == static_cast<ssize_t>(kSlot) && decode(text, slot) && slot.write > newest.write) newest = slot;
+    const bool good = size == static_cast<ssize_t>(kSlot) && decode(text, slot);
+    if (good && slot.write > newest.write) newest = slot;
+    // A slot that a power cut has hit begins as ours, or with nothing.
+    damaged = damaged || (!good && size > 0 && text[0] != 'r' && text[0] != '\0');
   }
   writes_ = newest.write;
+  if (newest.write == 0 && damaged)
+    return Error{
+        "--data-dir: " + path_ +
+        " is damaged: remove it, and this broker joins without a vote until a manager has told it all"};
   if (newest.write == 0) return Memory{};
   if (newest.group != group_hash || newest.self != self)
     return Error{"--data-dir: " + path_ +

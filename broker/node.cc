@@ -74,15 +74,15 @@ struct Node::Happened {
   }
   void operator()(const PulseArrived& one) const { node.pulse_arrived(now, one.link, one.pulse, effects); }
   void operator()(const VoteAskArrived& one) const {
-    if (const Other* other = node.other(one.link))
+    if (const Other* other = node.member(one.link))
       node.election_.asked(node.turn(now, effects), other->number, one.ask);
   }
   void operator()(const VoteArrived& one) const {
-    if (const Other* other = node.other(one.link))
+    if (const Other* other = node.member(one.link))
       node.election_.voted(node.turn(now, effects), other->number, one.vote);
   }
   void operator()(const HandOverArrived& one) const {
-    if (const Other* other = node.other(one.link))
+    if (const Other* other = node.member(one.link))
       node.election_.handed_over(node.turn(now, effects), other->number, one.hand_over);
   }
   void operator()(const StreamArrived& one) const {

@@ -45,6 +45,8 @@ class Node {
   const Counters& counters() const { return rules() ? broker_->state().counters : counters_; }
   // TurnEnded has something to do.
   bool owes_acknowledgement() const { return acknowledge_; }
+  // The broker at this link, if there is one.
+  BrokerNumber number_of(LinkId link) const;
   // Why nobody is served here, for people; empty when somebody is.
   std::string trouble(Time now) const { return election_.trouble(now); }
   struct Other {
@@ -72,6 +74,7 @@ class Node {
     LinkId link;
     wire::Message message;
     bool payload_skipped = false;
+    Time since;
   };
   struct KeptArrival {
     LinkId link;
@@ -108,6 +111,8 @@ class Node {
   void turn_ended(Time now, Effects& effects);
   void feed_followers(Time now, LinkId link, Effects& effects);
   const Other* other(LinkId link) const;
+  // Only one of the group: who follows from outside has no say.
+  const Other* member(LinkId link) const;
 
   // roles.cc: what this broker becomes.
   void settle(Time now, Effects& effects);

@@ -63,14 +63,26 @@ void Shell::forget(Connection& connection) {
 }
 
 void Shell::greeted(Connection& connection) {
-  if (connection.dialler() == Connection::kAccepted) {
-    --in_handshake_;
-  } else {
-    told_[connection.dialler()].clear();
-    dialers_[connection.dialler()]->succeeded();
-  }
+  if (connection.dialler() == Connection::kAccepted) --in_handshake_;
   if (connection.stage() == Connection::Stage::kClient) ++clients_;
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
+}
+
+// Both brokers have let each other in. One that would be refused again and again is dialled with pauses.
+void Shell::proved(const Connection& connection) {
+  refused_.erase(connection.hello().name);
+  // Who has come by itself need not be dialled with pauses, either.
+  const bool dialled = connection.dialler() != Connection::kAccepted;
+  const size_t place = dialled ? connection.dialler() : size_t{node_.number_of(connection.id())} - 1;
+  if (place >= dialers_.size() || !dialers_[place]) return;
+  told_[place].clear();
+  dialers_[place]->succeeded();
+}
+
+// The same refusal of the same broker is worth one line, not one at every try.
+bool Shell::refused_before(const std::string& who, const std::string& why) {
+  if (refused_.size() >= kMaxRefused && !refused_.contains(who)) refused_.clear();
+  return std::exchange(refused_[who], why) == why;
 }
 
 void Shell::close(Connection& connection, CloseReason reason, const std::string& text) {
@@ -84,7 +96,8 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
     const std::string who = connection.hello().name.empty() ? "a stranger" : connection.hello().name;
     const bool one_of_two = connection.hello().role == wire::Role::kBroker &&
                             (reason == CloseReason::kReplaced || reason == CloseReason::kDuplicateName);
-    if (!one_of_two)
+    const bool repeated = reason == CloseReason::kGroup && refused_before(who, text);
+    if (!one_of_two && !repeated)
       observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
                       std::string(wire::name_of(reason)) + ": " + text});
   }

@@ -5,6 +5,7 @@
 #include <asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -77,6 +78,8 @@ class Shell {
   wire::Enlist enlistment() const;
   bool clients_full() const { return clients_ >= shell_settings_.max_clients; }
   void greeted(Connection& connection);
+  // The first sign of life of a broker on this link.
+  void proved(const Connection& connection);
 
  private:
   struct Slot {
@@ -93,6 +96,7 @@ class Shell {
   void carry_out(Effect& effect);
   void turn_end();
   void arm();
+  bool refused_before(const std::string& who, const std::string& why);
   void close_strangers();
   bool all_is_answered();
   void write_status();
@@ -118,6 +122,7 @@ class Shell {
   asio::steady_timer timer_;
   Time armed_ = kNever;
   std::vector<std::unique_ptr<net::Dialer>> dialers_;  // null at this broker's own place
+  std::map<std::string, std::string> refused_;         // brokers of another group by name, and why
   std::vector<std::string> told_;  // why each of them led to nothing last: logged once, not at every try
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step

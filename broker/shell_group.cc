@@ -26,6 +26,11 @@ void Shell::make_dialers() {
         loop_, address.host, address.port, seed + i,
         [this, i](asio::ip::tcp::socket socket) { dialled(i, std::move(socket)); });
     dialers_[i]->on_failure([this, i](bool refused) {
+      if (told_[i] != dialers_[i]->last_error()) {
+        told_[i] = dialers_[i]->last_error();
+        observer_.note(
+            {Note::Kind::kGroup, dialers_[i]->address(), "not reached, still trying: " + told_[i]});
+      }
       // Of a broker outside the group nobody's number is known before it has enlisted.
       if (node_.election().settings().self != kNoBroker) step(BrokerUnreachable{i + 1, refused});
     });

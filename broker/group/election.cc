@@ -97,6 +97,15 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
   heard_from(turn, peer, pulse.sent_us);
   peer.heard = true;
   peer.told = pulse;
+  if (peer.kind == wire::Kind::kLearner) {
+    // One from outside the group tells how far it is; nothing else that it says counts.
+    peer.told = {};
+    peer.told.position = pulse.position;
+    peer.told.hash = pulse.hash;
+    peer.told.received = pulse.received;
+    if (pulse.answer) send_pulse(turn, peer, false);
+    return;
+  }
   // Only who obeys will not vote for another before our lease from this echo has ended.
   // And an echo of what has not been sent is none.
   const bool echoes = pulse.echo_us > 0 && pulse.echo_us <= to_us(turn.now);

@@ -70,6 +70,7 @@ class Election {
   bool acts(Time now) const { return rules() && lease_ > now; }
   wire::Epoch epoch() const { return epoch_; }  // of its own rule
   bool stale() const { return stale_; }         // it won without having been in sync
+  bool founds() const { return founds_; }       // nobody ever ruled before, as far as anybody knows
   BrokerNumber manager() const { return rules() ? settings_.self : manager_; }
   wire::Epoch known() const;  // the highest epoch it has promised to or obeyed
   const Memory& memory() const { return memory_; }
@@ -188,6 +189,7 @@ class Election {
   Time silent_until_{};
 
   // As manager.
+  bool founds_ = false;
   Time lease_{};  // it may act until then
   wire::SyncSet committed_;
   bool suspended_ = false;  // what the last pulse said

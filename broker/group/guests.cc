@@ -50,7 +50,7 @@ void Node::give_to_broker(Time now, const Event& event, Effects& effects) {
   if (!rules()) return;  // it will be sent again to whoever rules
   Keep keep;
   if (auto message = std::visit(keep, event))
-    kept_.push_back(KeptMessage{std::visit(LinkOf{}, event), std::move(*message), keep.payload_skipped});
+    kept_.push_back(KeptMessage{std::visit(LinkOf{}, event), std::move(*message), keep.payload_skipped, now});
 }
 
 void Node::guest_came(Time now, LinkId link, Effects& effects) {

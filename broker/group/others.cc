@@ -17,6 +17,16 @@ const Node::Other* Node::other(LinkId link) const {
   return found == others_.end() ? nullptr : &found->second;
 }
 
+const Node::Other* Node::member(LinkId link) const {
+  const Other* found = other(link);
+  return found && found->enlist.kind != wire::Kind::kLearner ? found : nullptr;
+}
+
+BrokerNumber Node::number_of(LinkId link) const {
+  const Other* found = other(link);
+  return found ? found->number : kNoBroker;
+}
+
 // Why this broker has no place here, or nothing.
 std::string Node::unwelcome(const BrokerUp& event) const {
   const GroupSettings& group = election_.settings();
@@ -39,6 +49,10 @@ std::string Node::unwelcome(const BrokerUp& event) const {
 // Those outside the group get numbers behind it, so that they are pulsed like the others.
 BrokerNumber Node::number_for(const wire::Enlist& enlist) const {
   if (enlist.kind != Kind::kLearner) return enlist.broker;
+  const auto learners = std::count_if(others_.begin(), others_.end(), [](const auto& each) {
+    return each.second.enlist.kind == Kind::kLearner;
+  });
+  if (learners >= kMaxLearners) return kNoBroker;
   for (BrokerNumber number = election_.settings().size + 1; number <= wire::kMaxGroup; ++number) {
     const bool taken = std::any_of(others_.begin(), others_.end(),
                                    [&](const auto& each) { return each.second.number == number; });
@@ -51,7 +65,8 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
   const std::string why = unwelcome(event);
   const BrokerNumber number = why.empty() ? number_for(event.enlist) : kNoBroker;
   if (number == kNoBroker) {
-    effects.emplace_back(CloseLink{event.link, CloseReason::kGroup, why.empty() ? "too many brokers" : why});
+    effects.emplace_back(
+        CloseLink{event.link, CloseReason::kGroup, why.empty() ? "too many brokers that --join" : why});
     return;
   }
   const auto known = std::find_if(others_.begin(), others_.end(),

@@ -3,6 +3,20 @@
 #include "broker/node.h"
 
 namespace redoubt::broker {
+namespace {
+
+// What it waited here is gone from its budgets, and is no part of its way.
+void charge_wait(wire::Submit& submit, Duration waited) {
+  const auto us = static_cast<uint64_t>(to_us(waited));
+  const auto less = [us](uint64_t budget) { return budget > us ? budget - us : 1; };
+  submit.sent_us += to_us(waited);
+  for (wire::Request& request : submit.requests) {
+    request.deadline_us = less(request.deadline_us);
+    if (request.wait_limit_us > 0) request.wait_limit_us = less(request.wait_limit_us);
+  }
+}
+
+}  // namespace
 
 // After whatever has happened: what does the election say this broker is now?
 void Node::settle(Time now, Effects& effects) {
@@ -30,7 +44,9 @@ void Node::settle(Time now, Effects& effects) {
   }
   const BrokerSet others = election_.committed_members() & ~only(election_.settings().self);
   if (acts() && others != state.committed) broker_->set_committed(now, others, effects);
-  if (stopping_ && election_.settings().size > 1 && hand_over(now, effects)) settle(now, effects);
+  if (!stopping_ || election_.settings().size <= 1) return;
+  if (others_.empty()) leave_at_ = std::min(leave_at_, now);  // there is nobody to wait for
+  if (hand_over(now, effects)) settle(now, effects);
 }
 
 void Node::promote(Time now, Effects& effects) {
@@ -44,7 +60,7 @@ void Node::promote(Time now, Effects& effects) {
   told_in_sync_ = 0;
   // Everybody learns at once, before anything else is done.
   effects.emplace_back(Announce{epoch, true});
-  const bool first = epoch.number == 1 && !table;
+  const bool first = election_.founds() && !table;
   if (!table) table = std::make_unique<Table>();
   if (!first) {
     ++broker_->counters().failovers;
@@ -96,7 +112,8 @@ void Node::replay(Time now, Effects& effects) {
     } else if (auto* loss = std::get_if<KeptLoss>(&kept)) {
       broker_->step(now, LinkLost{loss->link, std::move(loss->why)}, effects);
     } else {
-      auto& [link, message, skipped] = std::get<KeptMessage>(kept);
+      auto& [link, message, skipped, since] = std::get<KeptMessage>(kept);
+      if (auto* submit = std::get_if<wire::Submit>(&message)) charge_wait(*submit, now - since);
       const auto step = [&](const Event& event) { broker_->step(now, event, effects); };
       if (!client_said(link, message, skipped, step)) replica_said(link, message, skipped, step);
     }

@@ -180,6 +180,7 @@ void Election::rule(Turn turn) {
   doubt_until_ = Time{};
   obeyed_ = epoch_;
   renew_lease();
+  founds_ = memory_.set.epoch.number == 0;
   committed_ = memory_.set;
   succession_.clear();
   each_peer([&](BrokerNumber, Peer& peer) { peer.held.reset(); });
@@ -262,6 +263,13 @@ std::string Election::trouble(Time now) const {
                      std::to_string(settings_.size) + " brokers";
   if (settings_.quorum == Quorum::kMajority && reachable < settings_.majority())
     text += ", " + std::to_string(settings_.majority()) + " are needed";
+  uint32_t blank = memory_.blank ? 1 : 0;
+  each_peer([&](BrokerNumber number, const Peer& peer) {
+    if (peer.up() && number <= settings_.size && peer.told.blank) ++blank;
+  });
+  if (blank > 0)
+    text += "; " + std::to_string(blank) +
+            " of them have no votes on disk and wait for a manager to tell them all";
   return text;
 }
 

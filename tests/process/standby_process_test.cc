@@ -8,14 +8,18 @@
 #include <set>
 #include <sstream>
 
+#include "../frames.h"
 #include "../poll.h"
 #include "group.h"
+#include "socket.h"
 #include "stalls.h"
+#include "wire/limits.h"
 
 namespace redoubt::test {
 namespace {
 
 using namespace std::chrono_literals;
+using redoubt::testing::frame_of;
 using std::chrono::steady_clock;
 
 const Texts kWork{"--workers", "4", "--builtin", "sleep:exp(2ms)"};
@@ -295,6 +299,72 @@ TEST(Standby, ForgetsAClientThatWasKilled) {
   EXPECT_TRUE(gone);
   EXPECT_TRUE(same);
   EXPECT_LE(group.metric(next, kPending), 1);
+}
+
+// It needs nothing but the cluster's name to follow a group; then it tells of epochs that nobody has had,
+// votes, hands over and adds to the stream.
+TEST(Standby, WhoJoinsFromOutsideHasNoSay) {
+  Group group;
+  group.start_all();
+  group.start_replica("a", kWork);
+  const size_t rules = group.manager();
+  const int epoch = group.epoch(rules);
+  const auto bench = group.start_bench(
+      {"--levels", "a", "--rate", "500", "--deadline", "2s", "--duration", "3s", "--require-all"});
+  expect_served(group.admin(rules), 200);
+
+  const wire::Epoch huge{wire::kMaxSeq, 9}, next{static_cast<uint64_t>(epoch) + 1, 2};
+  std::string words = frame_of(wire::Hello{.version_min = wire::kVersionMin,
+                                           .version_max = wire::kVersionMax,
+                                           .role = wire::Role::kBroker,
+                                           .name = "stranger",
+                                           .cluster = "redoubt",
+                                           .incarnation = 1,
+                                           .link_generation = 1,
+                                           .sent_us = 1});
+  words += frame_of(wire::Enlist{.broker = 0,
+                                 .kind = wire::Kind::kLearner,
+                                 .group = 0,
+                                 .incarnation = 1,
+                                 .name = "stranger",
+                                 .address = {}});
+  for (const wire::Epoch& told : {huge, next})
+    for (const bool it_rules : {true, false}) {
+      wire::Pulse pulse;
+      pulse.known = told;
+      pulse.rules = it_rules;
+      pulse.set = {told, 1, 1};
+      words += frame_of(pulse);
+      wire::Vote vote;
+      vote.epoch = vote.known = told;
+      vote.granted = true;
+      words += frame_of(vote);
+      wire::VoteAsk ask;
+      ask.epoch = told;
+      ask.position = {told, 1};
+      words += frame_of(ask);
+      wire::HandOver hand_over;
+      hand_over.epoch = {static_cast<uint64_t>(epoch), static_cast<uint32_t>(rules) + 1};
+      hand_over.successor = 1;
+      words += frame_of(hand_over);
+    }
+  wire::Collect collect;
+  collect.epoch = huge;
+  words += frame_of(collect);
+  std::vector<Socket> strangers;
+  for (size_t broker = 0; broker < group.size(); ++broker) {
+    strangers.emplace_back(group.address(broker));
+    strangers.back().send(words);
+    // What comes back to it shows that its words have been read.
+    EXPECT_FALSE(strangers.back().read(100, 5s).empty());
+  }
+  const Numbers result = group.result_of(*bench);
+
+  expect_all_answered(result);
+  EXPECT_EQ(group.manager(), rules);
+  EXPECT_EQ(group.epoch(rules), epoch);
+  EXPECT_TRUE(group.all_in_sync());
+  EXPECT_LT(result.at("gap_ms_max"), 300);
 }
 
 // Whatever the moment: while a standby collects, while one is being elected, under a burst.
