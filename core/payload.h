@@ -15,6 +15,12 @@
 
 namespace redoubt {
 
+// Blocks of so many bytes. One that was taken may be given back from any thread.
+namespace payload_memory {
+void* take(size_t bytes);
+void give_back(void* block, size_t bytes) noexcept;
+}  // namespace payload_memory
+
 class Payload {
  public:
   Payload() = default;
@@ -40,7 +46,8 @@ class Payload {
     return *this;
   }
   ~Payload() {
-    if (block_ && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) ::operator delete(block_);
+    if (block_ && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      payload_memory::give_back(block_, sizeof(Block) + block_->size);
   }
 
   size_t size() const { return size_; }
@@ -64,7 +71,7 @@ class Payload {
   static Payload uninitialised(size_t size) {
     Payload payload;
     if (size == 0) return payload;
-    payload.block_ = new (::operator new(sizeof(Block) + size)) Block;
+    payload.block_ = new (payload_memory::take(sizeof(Block) + size)) Block{.size = size};
     payload.data_ = reinterpret_cast<char*>(payload.block_ + 1);
     payload.size_ = size;
     return payload;
@@ -77,6 +84,7 @@ class Payload {
  private:
   struct Block {
     std::atomic<uint32_t> references{1};
+    size_t size = 0;  // of the bytes behind it
   };
 
   Block* block_ = nullptr;
