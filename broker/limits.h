@@ -18,6 +18,9 @@ inline constexpr uint32_t kMaxQueueLimit = 10'000'000;
 inline constexpr uint32_t kMaxThreshold = 8192;      // copies outstanding at one replica
 inline constexpr uint32_t kMaxTimeoutsAStep = 1024;  // the rest in the next step: a turn must end
 
+// What --max-payload may be raised to: two such must be able to wait at a link.
+inline constexpr uint64_t kMostMaxPayload = uint64_t{128} << 20;
+
 // A client's requests from its oldest unsettled one on; and entries of all clients' windows together.
 inline constexpr uint64_t kClientWindow = uint64_t{1} << 18;
 inline constexpr uint64_t kWindowsInAll = uint64_t{1} << 23;
@@ -50,7 +53,7 @@ inline constexpr uint32_t kMaxLearners =
     kMaxFollowers - (kMaxVoters - 1);  // of those, from outside the group
 // Bytes of the stream that a follower has not acknowledged: beyond it the follower is given up. While it
 // collects, the walk stops at a smaller number, so that pulses and changes do not queue up behind it.
-inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;  // or two of the largest payloads
 inline constexpr uint64_t kCollectBytes = uint64_t{1} << 20;
 inline constexpr uint32_t kCollectedAStep = 512;  // requests and records that one step of the walk sends
 // A new manager waits so long for replicas to say what they hold before it sends requests again.
@@ -63,6 +66,8 @@ inline constexpr uint32_t kMaxStrangers = 4096;    // links in handshake
 inline constexpr uint32_t kMaxRefused = 64;        // brokers of another group whose refusal is remembered
 
 static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
+static_assert(2 * kMostMaxPayload <= wire::kWriteLimit && kFollowerBytes <= wire::kWriteLimit);
+static_assert(kMostMaxPayload <= wire::kMaxMaxPayload);
 static_assert(kDefaultMaxClients <= kMaxSessions);
 static_assert(kMaxThreshold >= 2 * wire::kMaxWorkers, "a threshold below twice the workers lets them idle");
 

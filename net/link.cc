@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wire/limits.h"
+
 namespace redoubt::net {
 
 using wire::CloseReason;
+using wire::kWriteLimit;
 
 std::string to_text(const asio::ip::tcp::endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
@@ -22,7 +25,7 @@ std::string to_text(const asio::ip::tcp::endpoint& endpoint) {
 
 namespace {
 std::string slow_text() {
-  return "more than " + std::to_string(Link::kWriteLimit >> 20) + " MiB wait to be written to it";
+  return "more than " + std::to_string(kWriteLimit >> 20) + " MiB wait to be written to it";
 }
 
 // A host that vanishes without a word (power, cable) is noticed by the kernel's own probes: clients get no
@@ -38,7 +41,12 @@ void watch(int socket) {
 }  // namespace
 
 Link::Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id)
-    : loop_(loop), socket_(std::move(socket)), user_(user), id_(id), out_(loop.chunks()) {
+    : loop_(loop),
+      socket_(std::move(socket)),
+      user_(user),
+      id_(id),
+      first_(loop.chunks()),
+      out_(loop.chunks()) {
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
@@ -53,7 +61,7 @@ void Link::start() { wait_readable(); }
 
 void Link::mark_dirty() {
   // A socket that takes nothing is asked again when it does, unless it is to be given up.
-  if (dirty_ || (waits_writable_ && out_.bytes() <= kWriteLimit)) return;
+  if (dirty_ || (waits_writable_ && unsent() <= kWriteLimit)) return;
   dirty_ = true;
   loop_.wants_flush(weak_from_this());
 }
@@ -132,32 +140,38 @@ bool Link::take_in(std::string_view bytes) {
 void Link::flush() {
   dirty_ = false;
   if (waits_writable_ && !closing_) {
-    if (out_.bytes() > kWriteLimit) lose(CloseReason::kSlow, slow_text());
+    if (unsent() > kWriteLimit) lose(CloseReason::kSlow, slow_text());
     return;
   }
-  while (!closed_ && !out_.empty()) {
-    std::array<iovec, 64> pieces;
-    msghdr header{};
-    header.msg_iov = pieces.data();
-    header.msg_iovlen = out_.gather(pieces);
-    const ssize_t sent = ::sendmsg(socket_.native_handle(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      out_.consume(static_cast<size_t>(sent));
-      continue;
-    }
+  while (!closed_ && unsent() > 0) {
+    if (write_some() >= 0) continue;
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (closing_) return;
-      if (out_.bytes() > kWriteLimit)
+      if (unsent() > kWriteLimit)
         lose(CloseReason::kSlow, slow_text());
       else
         wait_writable();
       return;
     }
     // What the peer sent before it broke may still be read; the read side will see the end.
+    first_.clear();
     out_.clear();
     return;
   }
+}
+
+// What goes first goes between two frames.
+ssize_t Link::write_some() {
+  const size_t begun = first_.empty() ? 0 : out_.begun();
+  wire::Outbox& from = first_.empty() || begun > 0 ? out_ : first_;
+  std::array<iovec, 64> pieces;
+  msghdr header{};
+  header.msg_iov = pieces.data();
+  header.msg_iovlen = begun > 0 ? from.gather(pieces, begun) : from.gather(pieces);
+  const ssize_t sent = ::sendmsg(socket_.native_handle(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent >= 0) from.consume(static_cast<size_t>(sent));
+  return sent;
 }
 
 void Link::wait_writable() {
@@ -203,6 +217,7 @@ void Link::close_socket() {
   asio::error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_both, ignored);
   socket_.close(ignored);
+  first_.clear();
   out_.clear();
 }
 

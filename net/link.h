@@ -26,9 +26,6 @@ class LinkUser {
 
 class Link : public std::enable_shared_from_this<Link> {
  public:
-  // Bytes that may wait to be written to one peer. Payloads that several links share count for each.
-  static constexpr size_t kWriteLimit = size_t{256} << 20;
-
   // `id` is the user's name for it.
   Link(Loop& loop, asio::ip::tcp::socket socket, LinkUser& user, uint64_t id);
   ~Link();
@@ -39,6 +36,18 @@ class Link : public std::enable_shared_from_this<Link> {
   void send(const Message& message) {
     if (closed_) return;
     wire::encode(message, out_);
+    out_.end_frame();
+    mark_dirty();
+  }
+
+  // Signs of life and votes: where the socket takes nothing more just now, they go before every frame that
+  // has not been begun.
+  template <class Message>
+  void send_first(const Message& message) {
+    if (closed_) return;
+    wire::Outbox& out = waits_writable_ ? first_ : out_;
+    wire::encode(message, out);
+    out.end_frame();
     mark_dirty();
   }
 
@@ -58,12 +67,13 @@ class Link : public std::enable_shared_from_this<Link> {
   uint64_t id() const { return id_; }
   bool closed() const { return closed_; }
   const std::string& peer() const { return peer_; }  // "address:port"
-  size_t unsent() const { return out_.bytes(); }
+  size_t unsent() const { return first_.bytes() + out_.bytes(); }
 
  private:
   friend class Loop;
 
   void flush();
+  ssize_t write_some();
   void mark_dirty();
   void wait_readable();
   void wait_writable();
@@ -78,7 +88,7 @@ class Link : public std::enable_shared_from_this<Link> {
   const uint64_t id_;
   std::string peer_;
   wire::Decoder decoder_;
-  wire::Outbox out_;
+  wire::Outbox first_, out_;
   // The message being read: a link mostly carries one kind, whose memory is used again.
   wire::Message inbox_;
   std::string goodbye_;  // the peer's last words

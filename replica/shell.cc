@@ -117,7 +117,9 @@ void Shell::happened(Time now, Event event) {
 
 void Shell::perform(Send& effect) {
   net::Link* link = find(effect.link);
-  if (link) std::visit([link](const auto& message) { link->send(message); }, effect.message);
+  if (!link) return;
+  if (const auto* dummy = std::get_if<wire::Dummy>(&effect.message)) return link->send_first(*dummy);
+  std::visit([link](const auto& message) { link->send(message); }, effect.message);
 }
 
 void Shell::perform(Admit& effect) {

@@ -81,6 +81,37 @@ TEST_F(Links, APeerThatDoesNotReadIsGivenUpAtTheLimit) {
   EXPECT_EQ(reply.payload.sharers(), 1u) << "what waited is given back";
 }
 
+TEST_F(Links, ASignOfLifeGoesBeforePayloadsThatWait) {
+  constexpr int kPayloads = 40;
+  auto [near, far] = connection();
+  Recorder user, reader_user;
+  const auto writer = std::make_shared<net::Link>(loop_, std::move(near), user, 1);
+  writer->start();
+  wire::Reply reply;
+  reply.payload = Payload(std::string(1 << 20, 'x'));
+  for (int i = 0; i < kPayloads; ++i) writer->send(reply);
+  ASSERT_TRUE(turns_until([&] { return writer->unsent() > 0 && writer->unsent() < kPayloads << 20; }))
+      << "the socket is full, in the middle of a frame";
+
+  writer->send_first(wire::Dummy{.sent_us = 1});
+  writer->send_first(wire::Dummy{.sent_us = 2});
+  const auto reader = std::make_shared<net::Link>(loop_, std::move(far), reader_user, 2);
+  reader->set_max_payload(1 << 20);
+  reader->start();
+
+  ASSERT_TRUE(turns_until([&] { return reader_user.messages.size() == kPayloads + 2; }));
+  std::vector<int64_t> lives;
+  size_t before = 0;
+  for (const wire::Message& message : reader_user.messages) {
+    if (const auto* dummy = std::get_if<wire::Dummy>(&message)) lives.push_back(dummy->sent_us);
+    if (lives.empty()) ++before;
+    const auto* one = std::get_if<wire::Reply>(&message);
+    EXPECT_TRUE(!one || one->payload.size() == 1u << 20);
+  }
+  EXPECT_EQ(lives, (std::vector<int64_t>{1, 2}));
+  EXPECT_LT(before, kPayloads / 2u) << "only what the socket had taken, and the frame under way";
+}
+
 TEST_F(Links, ClosingOneLinkLeavesAnothersBytesAlone) {
   auto [near_a, far_a] = connection();
   auto [near_b, far_b] = connection();

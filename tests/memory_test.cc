@@ -220,6 +220,26 @@ TEST(Outbox, ClearingAndEndingGiveEverythingBack) {
   EXPECT_EQ(written(cleared), "new");
 }
 
+TEST(Outbox, KnowsWhatIsLeftOfTheFrameThatHasBeenBegun) {
+  ChunkPool pool;
+  Outbox out(pool);
+  std::vector<size_t> left;
+  for (const char* frame : {"12345", "678", "9"}) {
+    append(out, frame);
+    out.end_frame();
+  }
+
+  for (int i = 0; i < 9; ++i) {
+    left.push_back(out.begun());
+    out.consume(1);
+  }
+  append(out, "next");
+  out.end_frame();
+  left.push_back(out.begun());
+
+  EXPECT_EQ(left, (std::vector<size_t>{0, 4, 3, 2, 1, 0, 2, 1, 0, 0}));
+}
+
 TEST(Outbox, ALinkThatNeverDrainsKeepsOnlyWhatWaits) {
   ChunkPool pool;
   Outbox out(pool);

@@ -70,16 +70,28 @@ void Outbox::append(const Payload& payload) {
   segment.size = payload.size();
 }
 
-size_t Outbox::gather(std::span<iovec> pieces) const {
+void Outbox::end_frame() { ends_.push_back(written_ + bytes_); }
+
+size_t Outbox::begun() const {
+  if (written_ == last_end_) return 0;
+  return next_end_ < ends_.size() ? ends_[next_end_] - written_ : bytes_;
+}
+
+size_t Outbox::gather(std::span<iovec> pieces, size_t most) const {
   size_t used = 0;
-  for (size_t i = front_; i < segments_.size() && used < pieces.size(); ++i)
-    pieces[used++] = {segments_[i].begin, segments_[i].size};
+  for (size_t i = front_; i < segments_.size() && used < pieces.size() && most > 0; ++i) {
+    pieces[used++] = {segments_[i].begin, std::min(most, segments_[i].size)};
+    most -= std::min(most, segments_[i].size);
+  }
   return used;
 }
 
 void Outbox::consume(size_t size) {
   CHECK(size <= bytes_);
   bytes_ -= size;
+  written_ += size;
+  while (next_end_ < ends_.size() && ends_[next_end_] <= written_) last_end_ = ends_[next_end_++];
+  if (bytes_ == 0 || (next_end_ >= 64 && next_end_ * 2 >= ends_.size())) forget_ends();
   while (size > 0) {
     Segment& first = segments_[front_];
     if (size < first.size) {
@@ -90,6 +102,18 @@ void Outbox::consume(size_t size) {
     size -= first.size;
     drop_front();
   }
+}
+
+// Those that have been written.
+void Outbox::forget_ends() {
+  if (bytes_ == 0) {
+    written_ = last_end_ = 0;
+    ends_.clear();
+    if (ends_.capacity() > 64) ends_.shrink_to_fit();
+  } else {
+    ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(next_end_));
+  }
+  next_end_ = 0;
 }
 
 void Outbox::drop_front() {
@@ -113,6 +137,7 @@ void Outbox::drop_front() {
 void Outbox::clear() {
   while (front_ < segments_.size()) drop_front();
   bytes_ = 0;
+  forget_ends();
 }
 
 }  // namespace redoubt::wire

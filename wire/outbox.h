@@ -42,11 +42,17 @@ class Outbox {
   // reference.
   void append(const Payload& payload);
 
+  // What has been put in so far is whole frames.
+  void end_frame();
+  // Bytes that are left of a frame whose beginning has been written; 0 between two frames.
+  size_t begun() const;
+
   size_t bytes() const { return bytes_; }
   bool empty() const { return bytes_ == 0; }
 
-  // What is next to write, as many pieces as fit into `pieces`; returns how many are used.
-  size_t gather(std::span<iovec> pieces) const;
+  // What is next to write, as many pieces as fit into `pieces` and at most so many bytes; returns how many
+  // pieces are used.
+  size_t gather(std::span<iovec> pieces, size_t most = ~size_t{0}) const;
   // The first `size` bytes have been written.
   void consume(size_t size);
   void clear();
@@ -65,12 +71,17 @@ class Outbox {
 
   Segment room_for(size_t most);
   void drop_front();
+  void forget_ends();
 
   ChunkPool& pool_;
   std::vector<Segment> segments_;
   size_t front_ = 0;
   size_t open_ = 0;  // the last segment in a chunk, if it is still there
   size_t bytes_ = 0;
+  // Where frames end, counted in bytes since the outbox was empty last.
+  std::vector<size_t> ends_;
+  size_t next_end_ = 0;  // in ends_: the first that has not been written
+  size_t written_ = 0, last_end_ = 0;
 };
 
 }  // namespace redoubt::wire

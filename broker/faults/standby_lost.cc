@@ -7,6 +7,10 @@
 namespace redoubt::broker {
 namespace {
 
+uint64_t most_under_way(const State& state) {
+  return std::max(kFollowerBytes, 2 * state.settings.max_payload);
+}
+
 void leave_sync(State& state, const Follower& follower) {
   if (follower.number == kNoBroker) return;
   state.in_sync &= ~only(follower.number);
@@ -80,7 +84,7 @@ void drop_slow_followers(Turn& turn) {
     const Follower& follower = state.followers[i];
     const uint64_t under_way = follower.sent_bytes - follower.received_bytes;
     std::string why;
-    if (under_way > kFollowerBytes)
+    if (under_way > most_under_way(state))
       why = std::to_string(under_way) + " bytes of the checkpoint stream are unacknowledged";
     else if (follower.mark_at <= turn.now)
       why = "it has not acknowledged the checkpoint stream in time";
@@ -96,7 +100,7 @@ Time followers_due(const State& state) {
   Time due = kNever;
   for (const Follower& follower : state.followers) {
     due = std::min(due, follower.mark_at);
-    if (follower.sent_bytes - follower.received_bytes > kFollowerBytes) due = Time{};
+    if (follower.sent_bytes - follower.received_bytes > most_under_way(state)) due = Time{};
   }
   return due;
 }

@@ -67,6 +67,19 @@ void Network::send(ConnId conn, HostId from, wire::Message message) {
   if (mine && mine->open) put(conn, from, {{}, std::move(message), false});
 }
 
+void Network::send_first(ConnId conn, HostId from, wire::Message message) {
+  const Side* mine = side(conn, from, true);
+  if (!mine || !mine->open) return;
+  Side* to = side(conn, from, false);
+  const bool overtakes = to && to->open && !to->arriving.empty() && world_.random.chance(0.3);
+  if (!overtakes) return send(conn, from, std::move(message));
+  // In the place, and at the time, of something that would have come before it.
+  const auto place =
+      to->arriving.begin() + static_cast<std::ptrdiff_t>(world_.random.below(to->arriving.size()));
+  const Time at = place->at;
+  to->arriving.insert(place, {at, std::move(message), false});
+}
+
 void Network::close(ConnId conn, HostId from) {
   Side* mine = side(conn, from, true);
   if (!mine || !mine->open) return;

@@ -43,6 +43,8 @@ class Network {
   // ---- What processes do.
   void dial(HostId from, HostId to);
   void send(ConnId conn, HostId from, wire::Message message);
+  // As Link::send_first(): it may overtake what has not left yet.
+  void send_first(ConnId conn, HostId from, wire::Message message);
   // No more is read or written here; the peer learns when all that was sent before has arrived.
   void close(ConnId conn, HostId from);
   void hold(ConnId conn, HostId reader, bool held);

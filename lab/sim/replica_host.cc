@@ -115,7 +115,10 @@ void ReplicaHost::happened(Event event) {
 void ReplicaHost::perform(Effect& effect) {
   if (auto* send = std::get_if<Send>(&effect)) {
     const ConnId conn = brokers_[send->link.broker].conn;
-    if (conn && links_.count(conn) && links_[conn] == send->link)
+    if (!conn || !links_.count(conn) || links_[conn] != send->link) return;
+    if (const auto* dummy = std::get_if<wire::Dummy>(&send->message))
+      network_.send_first(conn, self(), *dummy);
+    else
       std::visit([&](auto& message) { network_.send(conn, self(), std::move(message)); }, send->message);
   } else if (auto* close = std::get_if<CloseLink>(&effect)) {
     const ConnId conn = brokers_[close->link.broker].conn;
