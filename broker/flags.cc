@@ -50,12 +50,6 @@ std::string text_of(const std::vector<Address>& list) {
   return text;
 }
 
-// What all must have alike: whoever votes waits as long as the manager's lease lasts.
-uint64_t hash_of(const std::vector<Address>& list, const GroupSettings& group) {
-  return hash_of(text_of(list) + (group.quorum == Quorum::kOne ? "one," : "majority,") +
-                 std::to_string(to_us(group.demote_after)));
-}
-
 std::string default_folder(const std::string& name) {
   if (const char* given = std::getenv("STATE_DIRECTORY"); given && *given) return given;
   std::string file = name;
@@ -99,7 +93,7 @@ Failure find_place(const Flags& flags, Setup& setup) {
                  format_address(flags.listen) + ") or --name"};
   setup.group.self = static_cast<BrokerNumber>(self - list.begin()) + 1;
   setup.group.size = static_cast<uint32_t>(list.size());
-  setup.list = hash_of(text_of(list));
+  setup.group.hash = hash_of(text_of(list));
   setup.shell.others = list;
   return redirect(flags.dial, setup.shell.others);
 }
@@ -149,8 +143,9 @@ void declare(Options& options, Flags& flags) {
       "pick", flags.settings.pick,
       {{"least-loaded", Pick::kLeastLoaded}, {"p2c", Pick::kTwoChoices}, {"random", Pick::kRandom}},
       "how replicas are chosen");
-  options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{wire::kMaxMaxPayload}},
-              "largest payload of a request or result");
+  options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{kMostMaxPayload}},
+              "largest payload of a request or result; with standbys, the network must carry it within "
+              "--demote-after");
   options.add(
       "held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
       "payload bytes of all admitted requests together; beyond it requests are refused as queue_full");
@@ -195,7 +190,6 @@ Result<Setup> complete(const Flags& flags) {
   setup.group.incarnation = random_number() | 1;
   setup.group.seed = random_number();
   if (Failure failure = set_times(flags, setup)) return Error{failure->text};
-  setup.group.hash = hash_of(flags.group, setup.group);
   const std::string name = flags.name.empty() ? format_address(flags.listen) : flags.name;
   setup.group.name = name;
   setup.folder = flags.data_dir;

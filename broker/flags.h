@@ -36,7 +36,6 @@ void declare(Options& options, Flags& flags);
 struct Setup {
   Settings settings;
   GroupSettings group;
-  uint64_t list = 0;  // hash of --group, as the file of votes has it
   ShellSettings shell;
   std::string folder;
 };

@@ -73,7 +73,7 @@ int run(const Flags& flags, Setup setup) {
   Memory memory;
   if (!setup.folder.empty()) {
     file = std::make_unique<MemoryFile>();
-    Result<Memory> found = file->open(setup.folder, setup.list, setup.group.self);
+    Result<Memory> found = file->open(setup.folder, setup.group.hash, setup.group.self);
     if (!found) {
       spdlog::error(found.error());
       return 1;

@@ -6,7 +6,7 @@
 namespace redoubt::broker {
 
 Node::Node(Settings settings, GroupSettings group, Memory memory)
-    : settings_(std::move(settings)), election_(std::move(group), memory) {}
+    : settings_(std::move(settings)), election_(std::move(group), memory), standby_(settings_.held_limit) {}
 
 void Node::set_name(std::string name) {
   settings_.name = std::move(name);

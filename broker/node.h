@@ -45,6 +45,8 @@ class Node {
   const Counters& counters() const { return rules() ? broker_->state().counters : counters_; }
   // TurnEnded has something to do.
   bool owes_acknowledgement() const { return acknowledge_; }
+  // Who it is to other brokers that find it at this address.
+  wire::Enlist enlistment(std::string address) const;
   // The broker at this link, if there is one.
   BrokerNumber number_of(LinkId link) const;
   // Why nobody is served here, for people; empty when somebody is.
@@ -102,6 +104,7 @@ class Node {
   // others.cc: brokers come and go, and what they say.
   void broker_up(Time now, const BrokerUp& event, Effects& effects);
   std::string unwelcome(const BrokerUp& event) const;
+  std::string differs(const wire::Enlist& enlist) const;
   BrokerNumber number_for(const wire::Enlist& enlist) const;
   void close_other(Time now, LinkId link, wire::CloseReason reason, const std::string& text,
                    Effects& effects);

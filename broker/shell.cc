@@ -168,7 +168,10 @@ void Shell::carry_out(Effect& effect) {
   if (const auto* one = std::get_if<SendCopy>(&effect)) return send(one->to, one->copy);
   if (const auto* one = std::get_if<SendReply>(&effect)) return send(one->to, one->reply);
   if (const auto* one = std::get_if<SendHalt>(&effect)) return send(one->to, one->halt);
-  if (const auto* one = std::get_if<SendDummy>(&effect)) return send(one->to, one->dummy);
+  if (const auto* one = std::get_if<SendDummy>(&effect)) {
+    if (Connection* connection = find(one->to)) connection->link().send_first(one->dummy);
+    return;
+  }
   if (const auto* one = std::get_if<SendAdopt>(&effect)) return send(one->to, one->adopt);
   if (send_to_brokers(effect)) return;
   if (const auto* dial = std::get_if<Dial>(&effect)) return carry_out(*dial);

@@ -89,18 +89,22 @@ bool Shell::send_to_brokers(const Effect& effect) {
     if (Connection* connection = find(to)) connection->link().send(message);
     return true;
   };
+  const auto send_first = [&](LinkId to, const auto& message) {
+    if (Connection* connection = find(to)) connection->link().send_first(message);
+    return true;
+  };
   const auto send_all = [&](const Followers& to, const auto& message) {
     for (uint32_t i = 0; i < to.count; ++i) send(to.links[i], message);
     return true;
   };
   if (const auto* one = std::get_if<SendAdd>(&effect)) return send_all(one->to, one->add);
   if (const auto* one = std::get_if<SendRemove>(&effect)) return send_all(one->to, one->remove);
-  if (const auto* one = std::get_if<SendPulse>(&effect)) return send(one->to, one->pulse);
+  if (const auto* one = std::get_if<SendPulse>(&effect)) return send_first(one->to, one->pulse);
   if (const auto* one = std::get_if<SendMark>(&effect)) return send_all(one->to, one->mark);
   if (const auto* one = std::get_if<SendClientGone>(&effect)) return send_all(one->to, one->gone);
   if (const auto* one = std::get_if<SendCollect>(&effect)) return send(one->to, one->collect);
-  if (const auto* one = std::get_if<SendVoteAsk>(&effect)) return send(one->to, one->ask);
-  if (const auto* one = std::get_if<SendVote>(&effect)) return send(one->to, one->vote);
+  if (const auto* one = std::get_if<SendVoteAsk>(&effect)) return send_first(one->to, one->ask);
+  if (const auto* one = std::get_if<SendVote>(&effect)) return send_first(one->to, one->vote);
   if (const auto* one = std::get_if<SendHandOver>(&effect)) return send(one->to, one->hand_over);
   return false;
 }
@@ -117,14 +121,6 @@ wire::Hello Shell::hello() {
           .sent_us = to_us(loop_.now())};
 }
 
-wire::Enlist Shell::enlistment() const {
-  const GroupSettings& group = node_.election().settings();
-  return {.broker = group.self,
-          .kind = group.kind,
-          .group = group.hash,
-          .incarnation = group.incarnation,
-          .name = node_.settings().name,
-          .address = address()};
-}
+wire::Enlist Shell::enlistment() const { return node_.enlistment(address()); }
 
 }  // namespace redoubt::broker

@@ -56,6 +56,7 @@ struct Request {
   wire::RequestId id;
   std::vector<LevelSpec> levels;
   wire::Disposal disposal = wire::Disposal::kOnCompletion;
+  uint64_t order = 0;  // when it was admitted, among the others
   Time arrived, deadline;
   Duration wait_limit{};  // zero: none
 
@@ -281,6 +282,7 @@ struct State {
   IndexedHeap<ReplicaId, Time, HeartbeatPlace> heartbeats;
   LeakyBucket bucket;
 
+  uint64_t orders = 0;  // Request::order of the newest
   uint32_t queued = 0;  // requests waiting here, over all services
   uint64_t picks = 0;
   // Memory that every dispatch uses again.

@@ -202,6 +202,8 @@ void RandomMessages::fill(Enlist& to) {
   to.incarnation = number();
   to.name = text(kMaxNameBytes);
   to.address = text(kMaxNameBytes);
+  to.any_survivor = coin();
+  to.demote_after_us = budget();
 }
 
 void RandomMessages::fill(Pulse& to) {
@@ -225,6 +227,7 @@ void RandomMessages::fill(VoteAsk& to) {
   to.stale = coin();
   to.set = set();
   to.position = position();
+  to.sent_us = time();
 }
 
 void RandomMessages::fill(Vote& to) {
@@ -232,6 +235,7 @@ void RandomMessages::fill(Vote& to) {
   to.trial = coin();
   to.granted = coin();
   to.known = epoch();
+  to.echo_us = time();
 }
 
 void RandomMessages::fill(HandOver& to) {
@@ -265,6 +269,7 @@ void RandomMessages::fill(Add& to) {
   to.attempts = small();
   to.low_water = number(wire::kMaxSeq);
   to.sent_us = time();
+  to.order = number(wire::kMaxSeq);
   to.payload = payload();
 }
 

@@ -69,6 +69,12 @@ Fault get(Reader from, Enlist& to) {
       case bytes_tag(6):
         to.address = from.bytes();
         break;
+      case varint_tag(7):
+        to.any_survivor = from.flag();
+        break;
+      case varint_tag(8):
+        to.demote_after_us = budget_us(from.number());
+        break;
       default:
         return kUnknown;
     }
@@ -149,6 +155,9 @@ Fault get(Reader from, VoteAsk& to) {
       case bytes_tag(5):
         if (const Fault fault = get(Reader(from.bytes()), to.position)) return fault;
         break;
+      case varint_tag(6):
+        to.sent_us = from.signed_number();
+        break;
       default:
         return kUnknown;
     }
@@ -171,6 +180,9 @@ Fault get(Reader from, Vote& to) {
         break;
       case bytes_tag(4):
         if (const Fault fault = get(Reader(from.bytes()), to.known)) return fault;
+        break;
+      case varint_tag(5):
+        to.echo_us = from.signed_number();
         break;
       default:
         return kUnknown;

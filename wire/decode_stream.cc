@@ -9,7 +9,7 @@ namespace {
 void clear(Add& to) {
   to.epoch = {};
   to.request = {};
-  to.seq = to.deadline_us = to.wait_limit_us = to.waited_us = to.low_water = 0;
+  to.seq = to.deadline_us = to.wait_limit_us = to.waited_us = to.low_water = to.order = 0;
   to.progress = to.same_payload = false;
   to.disposal = Disposal::kNone;
   to.level = to.attempts = 0;
@@ -18,7 +18,7 @@ void clear(Add& to) {
 
 // What the manager's admission refuses must not come in by way of the stream.
 Fault check(const Add& add) {
-  if (add.request.seq > kMaxSeq || add.low_water > kMaxSeq) return kHugeSeq;
+  if (add.request.seq > kMaxSeq || add.low_water > kMaxSeq || add.order > kMaxSeq) return kHugeSeq;
   if (add.levels.size() > kMaxLevels) return {CloseReason::kOversize, "too many levels"};
   for (const Level& level : add.levels) {
     if (level.service.size() > kMaxNameBytes) return kLongName;
@@ -108,6 +108,9 @@ Fault get(Reader from, Add& to) {
         break;
       case varint_tag(15):
         to.sent_us = from.signed_number();
+        break;
+      case varint_tag(16):
+        to.order = from.number();
         break;
       default:
         return kUnknown;

@@ -25,7 +25,7 @@ void put(uint32_t field, const Position& position, Writer& to) {
 }  // namespace
 
 void encode(const Enlist& message, Outbox& out) {
-  write_envelope(kEnlist, 6 * kMaxField + message.name.size() + message.address.size(), 0, out,
+  write_envelope(kEnlist, 8 * kMaxField + message.name.size() + message.address.size(), 0, out,
                  [&](Writer& to) {
                    to.number(1, message.broker);
                    to.number(2, static_cast<uint64_t>(message.kind));
@@ -33,6 +33,8 @@ void encode(const Enlist& message, Outbox& out) {
                    to.fixed64(4, message.incarnation);
                    to.bytes(5, message.name);
                    to.bytes(6, message.address);
+                   to.flag(7, message.any_survivor);
+                   to.number(8, message.demote_after_us);
                  });
 }
 
@@ -57,22 +59,24 @@ void encode(const Pulse& message, Outbox& out) {
 }
 
 void encode(const VoteAsk& message, Outbox& out) {
-  write_envelope(kVoteAsk, kMostOfEpoch + kMostOfSet + kMostOfPosition + 2 * kMaxField, 0, out,
+  write_envelope(kVoteAsk, kMostOfEpoch + kMostOfSet + kMostOfPosition + 3 * kMaxField, 0, out,
                  [&](Writer& to) {
                    put(1, message.epoch, to);
                    to.flag(2, message.trial);
                    to.flag(3, message.stale);
                    put(4, message.set, to);
                    put(5, message.position, to);
+                   to.signed_number(6, message.sent_us);
                  });
 }
 
 void encode(const Vote& message, Outbox& out) {
-  write_envelope(kVote, 2 * kMostOfEpoch + 2 * kMaxField, 0, out, [&](Writer& to) {
+  write_envelope(kVote, 2 * kMostOfEpoch + 3 * kMaxField, 0, out, [&](Writer& to) {
     put(1, message.epoch, to);
     to.flag(2, message.trial);
     to.flag(3, message.granted);
     put(4, message.known, to);
+    to.signed_number(5, message.echo_us);
   });
 }
 
@@ -96,7 +100,7 @@ void encode(const Collect& message, Outbox& out) {
 
 void encode(const Add& message, Outbox& out) {
   CHECK(message.levels.size() <= kMaxLevels);
-  const size_t most = kMostOfEpoch + 13 * kMaxField + most_of(message.levels);
+  const size_t most = kMostOfEpoch + 14 * kMaxField + most_of(message.levels);
   write_envelope(kAdd, most, message.payload.size(), out, [&](Writer& to) {
     put(1, message.epoch, to);
     to.number(2, message.seq);
@@ -113,6 +117,7 @@ void encode(const Add& message, Outbox& out) {
     to.number(13, message.attempts);
     to.number(14, message.low_water);
     to.signed_number(15, message.sent_us);
+    to.number(16, message.order);
   });
   out.append(message.payload);
 }

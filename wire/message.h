@@ -285,9 +285,13 @@ enum class Kind : uint8_t { kVoter, kWitness, kLearner };
 struct Enlist {
   uint32_t broker = 0;  // its place in the group, from 1; 0: not in it
   Kind kind = Kind::kVoter;
-  uint64_t group = 0;  // hash of what all its brokers have alike
+  uint64_t group = 0;  // hash of its list
   uint64_t incarnation = 0;
   std::string name, address;
+  // What all brokers of a group must have alike, too: whoever votes waits as long as the manager's lease
+  // lasts.
+  bool any_survivor = false;  // --quorum one
+  uint64_t demote_after_us = 0;
   bool operator==(const Enlist&) const = default;
 };
 
@@ -314,13 +318,15 @@ struct VoteAsk {
   bool stale = false;  // nobody who was in sync is left
   SyncSet set;         // the newest the candidate knows
   Position position;
+  int64_t sent_us = 0;
   bool operator==(const VoteAsk&) const = default;
 };
 
 struct Vote {
   Epoch epoch;
   bool trial = false, granted = false;
-  Epoch known;  // the highest it knows: a candidate that was refused asks above it
+  Epoch known;          // the highest it knows: a candidate that was refused asks above it
+  int64_t echo_us = 0;  // when the question was sent, by the asker's clock: from then the vote is a lease
   bool operator==(const Vote&) const = default;
 };
 
@@ -358,6 +364,7 @@ struct Add {
   uint32_t attempts = 0;
   uint64_t low_water = 0;  // of its client
   int64_t sent_us = 0;
+  uint64_t order = 0;  // when it was admitted, among the manager's others
   Payload payload;
   bool operator==(const Add&) const = default;
 };

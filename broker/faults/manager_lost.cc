@@ -27,6 +27,8 @@ RequestHandle inherit_request(Turn& turn, ClientId client, Table::Request& from)
   for (const wire::Level& level : from.levels)
     request.levels.push_back({known_service(state, level.service), level.copies});
   request.disposal = from.disposal;
+  request.order = from.order;
+  state.orders = std::max(state.orders, from.order);
   request.arrived = turn.now;
   request.deadline = from.deadline;
   request.wait_limit = from.wait_limit;
@@ -129,19 +131,13 @@ void inherit(Turn& turn, Table& table, bool stale) {
 }
 
 std::unique_ptr<Table> bequeath(State& state, Time now) {
-  auto table = std::make_unique<Table>();
-  // In the order in which they are to be served again.
-  std::vector<RequestHandle> order;
-  state.requests.each([&](RequestHandle id, const Request&) { order.push_back(id); });
-  std::stable_sort(order.begin(), order.end(), [&](RequestHandle a, RequestHandle b) {
-    return state.requests[a].arrived < state.requests[b].arrived;
-  });
-  for (const RequestHandle id : order) {
+  auto table = std::make_unique<Table>(state.settings.held_limit);
+  state.requests.each([&](RequestHandle, const Request& request) {
     wire::Add add;
-    fill_add(state, state.requests[id], now, add);
+    fill_add(state, request, now, add);
     const std::string why = table->apply(now, Duration::zero(), add);
     CHECK(why.empty());
-  }
+  });
   state.clients.each([&](ClientId, Client& client) {
     wire::Mark mark;
     mark.client = client.incarnation;

@@ -99,6 +99,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
   request.id = {client.incarnation, asked.seq};
   request.levels.assign(levels.begin(), levels.end());
   request.disposal = asked.disposal;
+  request.order = ++state.orders;
   request.arrived = turn.now;
   request.deadline = later(turn.now, from_us(static_cast<int64_t>(asked.deadline_us)) - charge);
   request.wait_limit = from_us(static_cast<int64_t>(asked.wait_limit_us));

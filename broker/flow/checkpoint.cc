@@ -53,6 +53,7 @@ void fill_add(const State& state, const Request& request, Time now, wire::Add& a
   add.attempts = request.attempts;
   add.low_water = state.clients[request.client].entries.begin();
   add.sent_us = to_us(now);
+  add.order = request.order;
   add.payload = request.payload;
 }
 
@@ -164,13 +165,14 @@ void checkpoint_forget(Turn& turn, ClientId id) {
 
 // ---- Acknowledgements
 
+// A standby protects when the group has written down that it is in sync: before that others could be elected
+// who do not know it.
 bool is_unprotected(const State& state) {
-  return state.settings.checkpoint_ack != CheckpointAck::kNone && state.in_sync == 0 &&
-         (state.committed & ~state.in_sync) == 0;
+  return state.settings.checkpoint_ack != CheckpointAck::kNone && state.committed == 0;
 }
 
 bool is_confirmed(const State& state, uint64_t seq) {
-  if (state.settings.checkpoint_ack == CheckpointAck::kNone) return true;
+  if (state.settings.checkpoint_ack == CheckpointAck::kNone || is_unprotected(state)) return true;
   // Those who were in sync count until the group has written down that they are not.
   const bool missing = (state.committed & ~state.in_sync) != 0;
   const bool all = state.settings.checkpoint_ack == CheckpointAck::kAll;
@@ -178,9 +180,11 @@ bool is_confirmed(const State& state, uint64_t seq) {
   uint32_t have = 0, lack = 0;
   for (const Follower& follower : state.followers) {
     if (follower.number == kNoBroker || follower.stage != Follower::Stage::kInSync) continue;
-    ++(follower.position.seq >= seq ? have : lack);
+    if (follower.position.seq < seq)
+      ++lack;
+    else if (has(state.committed, follower.number))
+      ++have;
   }
-  if (have + lack == 0) return !missing;  // nobody is in sync: it goes on unprotected
   return all ? lack == 0 : have > 0;
 }
 

@@ -106,8 +106,7 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
       const RequestHandle head = state.services[membership.service].queue_head;
-      if (head && (!longest || state.requests[head].arrived < state.requests[longest].arrived))
-        longest = head;
+      if (head && (!longest || state.requests[head].order < state.requests[longest].order)) longest = head;
     }
     if (!longest) return;
     state.dequeue(longest, turn.now);

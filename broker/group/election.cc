@@ -95,6 +95,8 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
   Peer& peer = peers_[number];
   // On a new link everything is news; on a standing one an echo never goes back.
   heard_from(turn, peer, pulse.sent_us);
+  // One that was sent earlier and had to wait behind payloads is no news.
+  if (peer.heard && pulse.sent_us < peer.told.sent_us) return;
   peer.heard = true;
   peer.told = pulse;
   if (peer.kind == wire::Kind::kLearner) {
@@ -103,6 +105,7 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
     peer.told.position = pulse.position;
     peer.told.hash = pulse.hash;
     peer.told.received = pulse.received;
+    peer.told.sent_us = pulse.sent_us;
     if (pulse.answer) send_pulse(turn, peer, false);
     return;
   }
@@ -231,19 +234,23 @@ void Election::renew_lease() {
   } else if (settings_.quorum == Quorum::kOne) {
     lease_ = doubt_until_ == Time{} ? kNever : Time{};
   } else {
-    // Our own word counts, so one less than a majority must have echoed.
-    std::array<Time, wire::kMaxGroup + 1> echoes;
-    size_t found = 0;
-    each_peer([&](BrokerNumber, const Peer& peer) {
-      const bool obeys = peer.told.known.number <= epoch_.number;
-      if (peer.up() && peer.kind != wire::Kind::kLearner && obeys) echoes[found++] = peer.echoed;
-    });
-    const size_t needed = settings_.majority() - 1;
-    if (found < needed) return;
-    std::nth_element(echoes.begin(), echoes.begin() + (needed - 1), echoes.begin() + static_cast<long>(found),
-                     std::greater<>());
-    lease_ = later(echoes[needed - 1], settings_.demote_after);
+    lease_ = lease_from_echoes();
   }
+}
+
+// Of a group under a majority. Our own word counts, so one less than that must have echoed.
+Time Election::lease_from_echoes() const {
+  std::array<Time, wire::kMaxGroup + 1> echoes;
+  size_t found = 0;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    const bool obeys = peer.told.known.number <= epoch_.number;
+    if (peer.up() && peer.kind != wire::Kind::kLearner && obeys) echoes[found++] = peer.echoed;
+  });
+  const size_t needed = settings_.majority() - 1;
+  if (found < needed) return Time{};
+  std::nth_element(echoes.begin(), echoes.begin() + (needed - 1), echoes.begin() + static_cast<long>(found),
+                   std::greater<>());
+  return later(echoes[needed - 1], settings_.demote_after);
 }
 
 // ---- The in-sync set
@@ -286,15 +293,7 @@ uint64_t Election::write(Turn turn) {
 
 void Election::written(Turn turn, uint64_t number) {
   on_disk_ = std::max(on_disk_, number);
-  std::erase_if(grants_to_write_, [&](const Grant& grant) {
-    if (grant.write > on_disk_) return false;
-    const Peer& peer = peers_[grant.to];
-    // Given for this number, and no later one has been since.
-    if (peer.up() && memory_.promised == grant.epoch)
-      turn.effects.emplace_back(
-          SendVote{peer.link, {.epoch = grant.epoch, .granted = true, .known = known()}});
-    return true;
-  });
+  send_grants(turn);
   if (office_ == Office::kCandidate && !trial_ && on_disk_ >= own_write_) {
     grants_ |= only(settings_.self);
     count_grants(turn);

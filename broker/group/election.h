@@ -106,13 +106,18 @@ class Election {
     Time held_since{};
     bool up() const { return link != kNoLink; }
   };
+  // Votes that are being written; an asker has one at a time, and asks again only when it was answered.
+  static constexpr size_t kMaxGrants = 64;
+  // How many times dead-after a candidate waits for votes: voters write them down, and disks can be slow.
+  static constexpr int kVotePatience = 4;
   // Those behind in the succession leave the first this much time each.
   static constexpr Duration kTurn = std::chrono::milliseconds(10);
 
   struct Grant {
     BrokerNumber to = kNoBroker;
     wire::Epoch epoch;
-    uint64_t write = 0;  // goes out when this is on disk
+    uint64_t write = 0;   // goes out when this is on disk
+    int64_t echo_us = 0;  // when it was asked for
   };
 
   template <class Visit>
@@ -126,6 +131,7 @@ class Election {
   }
 
   void renew_lease();
+  Time lease_from_echoes() const;
   bool manager_lives(Time now) const;
   Time lease_of_manager() const;
   void obey(Turn turn, BrokerNumber peer, wire::Epoch epoch);
@@ -150,6 +156,7 @@ class Election {
   void answer_all(Turn turn);
   bool would_vote(Turn turn, BrokerNumber peer, const wire::VoteAsk& ask, wire::SyncSet& newest);
   void send_vote(Turn turn, BrokerNumber peer, const wire::VoteAsk& ask, bool granted);
+  void send_grants(Turn turn);
   void ask(Turn turn, Peer& peer) const;
   void ask_all(Turn turn);
   void forgive_silence(Time now);

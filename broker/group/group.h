@@ -36,7 +36,7 @@ struct GroupSettings {
   uint32_t size = 1;      // brokers in the group, witnesses included
   wire::Kind kind = wire::Kind::kVoter;
   Quorum quorum = Quorum::kOne;
-  uint64_t hash = 0;         // of the list, the quorum and the lease: they must be the same everywhere
+  uint64_t hash = 0;         // of the list: it must be the same everywhere, like quorum and demote_after
   uint64_t incarnation = 1;  // random, new with every start of the process
   std::string name;
   Duration heartbeat = std::chrono::milliseconds(50);

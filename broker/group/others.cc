@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "broker/node.h"
+#include "core/duration_text.h"
 
 namespace redoubt::broker {
 
@@ -27,6 +28,28 @@ BrokerNumber Node::number_of(LinkId link) const {
   return found ? found->number : kNoBroker;
 }
 
+wire::Enlist Node::enlistment(std::string address) const {
+  const GroupSettings& group = election_.settings();
+  return {.broker = group.self,
+          .kind = group.kind,
+          .group = group.hash,
+          .incarnation = group.incarnation,
+          .name = settings_.name,
+          .address = std::move(address),
+          .any_survivor = group.quorum == Quorum::kOne,
+          .demote_after_us = static_cast<uint64_t>(to_us(group.demote_after))};
+}
+
+// What a broker that claims to be of this group has set otherwise, or nothing.
+std::string Node::differs(const wire::Enlist& enlist) const {
+  const GroupSettings& group = election_.settings();
+  if (enlist.group != group.hash || enlist.broker > group.size) return "its --group";
+  if (enlist.any_survivor != (group.quorum == Quorum::kOne)) return "its --quorum";
+  const Duration lease = wire::budget(enlist.demote_after_us);
+  if (lease != group.demote_after) return "its --demote-after of " + format_duration(lease);
+  return {};
+}
+
 // Why this broker has no place here, or nothing.
 std::string Node::unwelcome(const BrokerUp& event) const {
   const GroupSettings& group = election_.settings();
@@ -38,9 +61,8 @@ std::string Node::unwelcome(const BrokerUp& event) const {
   }
   if (enlist.broker == kNoBroker || enlist.broker > wire::kMaxGroup) return "a number that no group has";
   if (group.self == kNoBroker) return {};  // we follow whatever group it is
-  if (enlist.group != group.hash || enlist.broker > group.size)
-    return "its --group, --quorum or --demote-after is not that of " + group.name +
-           ": they must be the same everywhere";
+  if (const std::string setting = differs(enlist); !setting.empty())
+    return setting + " and that of " + group.name + " differ: it must be the same everywhere";
   if (enlist.broker == group.self)
     return "both claim to be broker " + std::to_string(group.self) + " of the group: is one of them a copy?";
   return {};

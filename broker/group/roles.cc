@@ -61,7 +61,7 @@ void Node::promote(Time now, Effects& effects) {
   // Everybody learns at once, before anything else is done.
   effects.emplace_back(Announce{epoch, true});
   const bool first = election_.founds() && !table;
-  if (!table) table = std::make_unique<Table>();
+  if (!table) table = std::make_unique<Table>(settings_.held_limit);
   if (!first) {
     ++broker_->counters().failovers;
     broker_->take_over(now, *table, position.seq, election_.stale(), effects);
@@ -82,7 +82,7 @@ void Node::depose(Time now, Effects& effects) {
   counters_ = state.counters;
   // What is still out will be told to the next manager: here it is lost.
   counters_.copies[static_cast<size_t>(CopyFate::kLost)] += state.copies.size();
-  standby_ = Standby(broker_->step_down(now), position);
+  standby_ = Standby(settings_.held_limit, broker_->step_down(now), position);
   broker_.reset();
   for (auto& [link, guest] : guests_) guest.last_heard = now;
   kept_.clear();

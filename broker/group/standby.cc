@@ -45,7 +45,7 @@ std::string Standby::check(const wire::Epoch& epoch, uint64_t seq) {
 
 std::string Standby::collect(const wire::Collect& message) {
   if (!message.end) {
-    loading_ = std::make_unique<Table>();
+    loading_ = std::make_unique<Table>(held_limit_);
     loading_position_ = {message.epoch, 0};
     following_ = false;
     received_ = 0;

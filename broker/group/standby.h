@@ -13,10 +13,11 @@ namespace redoubt::broker {
 
 class Standby {
  public:
-  Standby() = default;
+  // `held_limit`: see Table.
+  explicit Standby(uint64_t held_limit) : held_limit_(held_limit) {}
   // With what a manager had when it stepped down.
-  Standby(std::unique_ptr<Table> table, wire::Position position)
-      : table_(std::move(table)), position_(position) {}
+  Standby(uint64_t held_limit, std::unique_ptr<Table> table, wire::Position position)
+      : held_limit_(held_limit), table_(std::move(table)), position_(position) {}
 
   // A message of the stream; it may be moved out of. The answer is empty, or why it makes no sense: the link
   // is to be closed then, and what follows on a new one begins with a Collect.
@@ -41,6 +42,7 @@ class Standby {
   std::string check(const wire::Epoch& epoch, uint64_t seq);
   Table* target() { return loading_ ? loading_.get() : table_.get(); }
 
+  uint64_t held_limit_;
   std::unique_ptr<Table> table_, loading_;
   wire::Position position_;  // of table_
   wire::Position loading_position_;

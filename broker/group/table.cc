@@ -25,10 +25,21 @@ Table::Client* Table::find_or_make(uint64_t incarnation) {
 
 Table::Entry* Table::entry_at(Client& client, uint64_t seq) {
   if (seq < client.entries.begin() || seq - client.entries.begin() >= kClientWindow) return nullptr;
-  const uint64_t before = client.entries.size();
+  const uint64_t growth = seq + 1 - std::min(seq + 1, client.entries.end());
+  if (entries_ + growth > kWindowsInAll) return nullptr;
   client.entries.extend(seq + 1);
-  entries_ += client.entries.size() - before;
+  entries_ += growth;
   return &client.entries[seq];
+}
+
+// A manager has a bound on names of services; whoever succeeds it must be able to know them all.
+bool Table::learn_services(const wire::Levels& levels) {
+  for (const wire::Level& level : levels) {
+    if (service_names_.contains(level.service)) continue;
+    if (service_names_.size() >= kMaxServices) return false;
+    service_names_.insert(level.service);
+  }
+  return true;
 }
 
 void Table::set_digest(Request& request) {
@@ -67,6 +78,7 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
     return add.progress ? "progress of a request that is not open" : "a new request that is open already";
   if (!add.progress) {
     if (add.levels.empty()) return "a request without levels";
+    if (!learn_services(add.levels)) return "more services than a broker knows";
     records_.let_go(*client, *entry);
     *entry = Entry{};
     entry->is = Entry::Is::kPending;
@@ -80,7 +92,7 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
     fresh.digest = 0;
     fresh.deadline = later(now, wire::budget(add.deadline_us) - charge);
     fresh.wait_limit = wire::budget(add.wait_limit_us);
-    fresh.order = ++admitted_;
+    fresh.order = add.order;
   }
   Request& request = requests_[entry->request];
   if (add.level < request.level || add.level >= request.levels.size()) return "a level that cannot be";
@@ -88,6 +100,8 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
   request.waited = wire::budget(add.waited_us);
   request.attempts = add.attempts;
   if (!add.same_payload) {
+    if (held_ - request.payload.size() + add.payload.size() > held_limit_)
+      return "more payload bytes than --held-limit allows here; it must not be below the manager's";
     held_ += add.payload.size();
     held_ -= request.payload.size();
     request.payload = std::move(add.payload);

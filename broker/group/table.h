@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "broker/records.h"
@@ -18,6 +19,9 @@ namespace redoubt::broker {
 
 class Table {
  public:
+  // `held_limit`: bytes of open requests' payloads that it takes in.
+  explicit Table(uint64_t held_limit) : held_limit_(held_limit) {}
+
   struct Request {
     wire::RequestId id;
     wire::Levels levels;
@@ -71,18 +75,20 @@ class Table {
   Client* find(uint64_t incarnation);
   Client* find_or_make(uint64_t incarnation);
   Entry* entry_at(Client& client, uint64_t seq);
+  bool learn_services(const wire::Levels& levels);
   void forget_below(Client& client, uint64_t low_water);
   void drop_request(Entry& entry);
   void set_digest(Request& request);
 
+  const uint64_t held_limit_;
   Slab<Request> requests_;
   Slab<Client> clients_;
-  std::unordered_map<uint64_t, ClientId> ids_;  // by incarnation
+  std::unordered_map<uint64_t, ClientId> ids_;     // by incarnation
+  std::unordered_set<std::string> service_names_;  // of all requests so far
   Records records_;
   uint64_t hash_ = 0;
   uint64_t held_ = 0;     // bytes of open requests' payloads
   uint64_t entries_ = 0;  // of all clients' windows
-  uint64_t admitted_ = 0;
 };
 
 }  // namespace redoubt::broker

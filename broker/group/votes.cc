@@ -86,7 +86,8 @@ Duration Election::my_turn() const {
 // ---- Asking
 
 void Election::stand_later(Time at) {
-  stand_at_ = settings_.self != kNoBroker && settings_.kind == Kind::kVoter && !leaving_ ? at : kNever;
+  const bool may = settings_.self != kNoBroker && settings_.kind == Kind::kVoter && !leaving_;
+  stand_at_ = may && manager_ == kNoBroker ? at : kNever;
 }
 
 void Election::stand(Turn turn) {
@@ -114,6 +115,7 @@ void Election::ask(Turn turn, Peer& peer) const {
   ask.stale = stale_;
   ask.set = memory_.set;
   ask.position = position_;
+  ask.sent_us = to_us(turn.now);
   turn.effects.emplace_back(SendVoteAsk{peer.link, ask});
 }
 
@@ -130,10 +132,12 @@ void Election::voted(Turn turn, BrokerNumber number, const wire::Vote& vote) {
   peer.last_heard = turn.now;
   peer.told.known = std::max(peer.told.known, vote.known);
   if (office_ != Office::kCandidate || vote.epoch != epoch_ || vote.trial != trial_) return;
+  if (vote.echo_us < to_us(asked_at_)) return;  // it has been asked again since
   if (vote.granted) {
     grants_ |= only(number);
-    // It was in touch when it was asked: that is the first echo of this rule.
-    if (!trial_) peer.echoed = std::max(peer.echoed, asked_at_);
+    // It was in touch when the question was sent: that is the first echo of this rule.
+    const bool echoes = !trial_ && vote.echo_us > 0 && vote.echo_us <= to_us(turn.now);
+    if (echoes) peer.echoed = std::max(peer.echoed, Time(from_us(vote.echo_us)));
     return count_grants(turn);
   }
   refusals_ |= only(number);
@@ -162,12 +166,20 @@ void Election::count_grants(Turn turn) {
     });
   }
   if (!enough) return;
-  if (!trial_) return rule(turn);
+  if (!trial_) {
+    const bool leased =
+        settings_.quorum == Quorum::kOne || settings_.size == 1 || lease_from_echoes() > turn.now;
+    if (leased) return rule(turn);
+    // The votes took longer than a lease lasts. They are written now: asked again, they come at once.
+    grants_ = only(settings_.self);
+    return ask_all(turn);
+  }
   trial_ = false;
   grants_ = 0;
   memory_.promised = epoch_;
   memory_.blank = false;
   own_write_ = write(turn);
+  ask_until_ = turn.now + kVotePatience * settings_.dead_after;
   ask_all(turn);
 }
 
@@ -192,6 +204,7 @@ void Election::rule(Turn turn) {
 void Election::asked(Turn turn, BrokerNumber number, const wire::VoteAsk& ask) {
   Peer& peer = peers_[number];
   peer.last_heard = turn.now;
+  if (peer.held && ask.sent_us < peer.held->sent_us) return;  // an earlier one that had to wait on its way
   peer.told.position = ask.position;
   peer.held = ask;
   peer.held_since = turn.now;
@@ -215,15 +228,30 @@ void Election::answer(Turn turn, BrokerNumber number) {
   if (!yes || ask.trial) return send_vote(turn, number, ask, yes);
   lease_given_to_ = number;
   lease_given_until_ = later(turn.now, settings_.demote_after);
-  memory_.promised = ask.epoch;
-  memory_.set = newest;
-  memory_.blank = false;
-  grants_to_write_.push_back({number, ask.epoch, write(turn)});
+  const Memory before = std::exchange(memory_, {.blank = false, .promised = ask.epoch, .set = newest});
+  if (grants_to_write_.size() >= kMaxGrants) grants_to_write_.erase(grants_to_write_.begin());
+  grants_to_write_.push_back({number, ask.epoch, before == memory_ ? writes_ : write(turn), ask.sent_us});
   if (office_ == Office::kCandidate) {
     office_ = Office::kFollower;
     epoch_ = {};
   }
-  stand_later(turn.now + settings_.dead_after);
+  stand_later(turn.now + kVotePatience * settings_.dead_after);
+  send_grants(turn);
+}
+
+// The votes that are on disk. One leaves if no later one has been given since.
+void Election::send_grants(Turn turn) {
+  std::erase_if(grants_to_write_, [&](const Grant& grant) {
+    if (grant.write > on_disk_) return false;
+    const Peer& peer = peers_[grant.to];
+    if (!peer.up() || memory_.promised != grant.epoch) return true;
+    turn.effects.emplace_back(SendVote{
+        peer.link, {.epoch = grant.epoch, .granted = true, .known = known(), .echo_us = grant.echo_us}});
+    // The asker has its time from now on, however long the disk took.
+    if (lease_given_to_ == grant.to) lease_given_until_ = later(turn.now, settings_.demote_after);
+    if (office_ == Office::kFollower) stand_later(turn.now + settings_.dead_after);
+    return true;
+  });
 }
 
 bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, wire::SyncSet& newest) {
@@ -247,8 +275,12 @@ bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& a
 }
 
 void Election::send_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, bool granted) {
-  turn.effects.emplace_back(SendVote{
-      peers_[number].link, {.epoch = ask.epoch, .trial = ask.trial, .granted = granted, .known = known()}});
+  turn.effects.emplace_back(SendVote{peers_[number].link,
+                                     {.epoch = ask.epoch,
+                                      .trial = ask.trial,
+                                      .granted = granted,
+                                      .known = known(),
+                                      .echo_us = ask.sent_us}});
 }
 
 std::string Election::trouble(Time now) const {

@@ -211,15 +211,7 @@ wire::Welcome BrokerHost::welcome() const {
           .rules = node_->rules()};
 }
 
-wire::Enlist BrokerHost::enlistment() const {
-  const GroupSettings& group = node_->election().settings();
-  return {.broker = group.self,
-          .kind = group.kind,
-          .group = group.hash,
-          .incarnation = group.incarnation,
-          .name = name(),
-          .address = {}};
-}
+wire::Enlist BrokerHost::enlistment() const { return node_->enlistment({}); }
 
 // ---- Steps and what they want done
 
@@ -247,11 +239,16 @@ void BrokerHost::send(LinkId link, wire::Message message) {
   if (peer) network_.send(peer->conn, self(), std::move(message));
 }
 
+void BrokerHost::send_first(LinkId link, wire::Message message) {
+  const Peer* peer = find(link);
+  if (peer) network_.send_first(peer->conn, self(), std::move(message));
+}
+
 void BrokerHost::carry_out(Effect& effect) {
   if (auto* one = std::get_if<SendCopy>(&effect)) return send(one->to, std::move(one->copy));
   if (auto* one = std::get_if<SendReply>(&effect)) return send(one->to, std::move(one->reply));
   if (auto* one = std::get_if<SendHalt>(&effect)) return send(one->to, std::move(one->halt));
-  if (auto* one = std::get_if<SendDummy>(&effect)) return send(one->to, one->dummy);
+  if (auto* one = std::get_if<SendDummy>(&effect)) return send_first(one->to, one->dummy);
   if (auto* one = std::get_if<SendAdopt>(&effect)) return send(one->to, std::move(one->adopt));
   if (auto* note = std::get_if<Note>(&effect)) return tell("note " + note->name + " " + note->text);
   if (auto* closing = std::get_if<CloseLink>(&effect)) {
@@ -271,9 +268,9 @@ void BrokerHost::carry_out_group(Effect& effect) {
   if (auto* one = std::get_if<SendMark>(&effect)) return to_all(one->to, one->mark);
   if (auto* one = std::get_if<SendClientGone>(&effect)) return to_all(one->to, one->gone);
   if (auto* one = std::get_if<SendCollect>(&effect)) return send(one->to, one->collect);
-  if (auto* one = std::get_if<SendPulse>(&effect)) return send(one->to, one->pulse);
-  if (auto* one = std::get_if<SendVoteAsk>(&effect)) return send(one->to, one->ask);
-  if (auto* one = std::get_if<SendVote>(&effect)) return send(one->to, one->vote);
+  if (auto* one = std::get_if<SendPulse>(&effect)) return send_first(one->to, one->pulse);
+  if (auto* one = std::get_if<SendVoteAsk>(&effect)) return send_first(one->to, one->ask);
+  if (auto* one = std::get_if<SendVote>(&effect)) return send_first(one->to, one->vote);
   if (auto* one = std::get_if<SendHandOver>(&effect)) return send(one->to, one->hand_over);
   if (const auto* persist = std::get_if<Persist>(&effect)) return write(*persist);
   if (const auto* wish = std::get_if<Dial>(&effect)) {
@@ -303,7 +300,7 @@ void BrokerHost::carry_out_group(Effect& effect) {
 // The disk takes its time, and what it has not got when the process dies is lost. An older write never
 // overwrites a newer one.
 void BrokerHost::write(const Persist& persist) {
-  later_here(world_.between(std::chrono::microseconds(100), std::chrono::milliseconds(5)), [this, persist] {
+  later_here(world_.between(disk_takes_.first, disk_takes_.second), [this, persist] {
     if (persist.number < on_disk_) return;
     on_disk_ = persist.number;
     disk_ = persist.memory;

@@ -20,6 +20,8 @@ class BrokerHost final : public Process {
   // The hosts of the group, by number; called once.
   void know_group(std::vector<HostId> group) { group_ = std::move(group); }
   void lose_disk() { disk_ = {}; }
+  // From, to: what a write takes.
+  void set_disk(std::pair<Duration, Duration> takes) { disk_takes_ = takes; }
   // As SIGTERM.
   void ask_stop();
 
@@ -65,6 +67,7 @@ class BrokerHost final : public Process {
   void carry_out(broker::Effect& effect);
   void carry_out_group(broker::Effect& effect);
   void send(LinkId link, wire::Message message);
+  void send_first(LinkId link, wire::Message message);
   void close(LinkId link);
   void dial(broker::BrokerNumber number, Duration pause);
   void write(const broker::Persist& persist);
@@ -78,6 +81,7 @@ class BrokerHost final : public Process {
   std::vector<HostId> group_;
 
   broker::Memory disk_;
+  std::pair<Duration, Duration> disk_takes_;
   uint64_t on_disk_ = 0;  // number of this process's newest write that is there
   std::unique_ptr<broker::Node> node_;
   std::map<ConnId, LinkId> links_;

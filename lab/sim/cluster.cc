@@ -45,9 +45,10 @@ class Cluster {
     if (!world_.stopped()) judge_.all_answered();
     // Clients say what they have settled, standbys come into sync.
     if (!world_.stopped()) world_.run_until(world_.now() + 3s);
-    // A client that is forgotten just now is still on its way out on the standbys.
+    // A client that is forgotten just now is still on its way out on the standbys; and of one that never came
+    // back a stale manager keeps what it inherited as long as the client may return.
     std::string unrest;
-    for (int i = 0; i < 5 && !world_.stopped(); ++i) {
+    for (int i = 0; i < 40 && !world_.stopped(); ++i) {
       unrest = at_rest();
       if (unrest.empty()) break;
       world_.run_until(world_.now() + 150ms);
@@ -84,6 +85,10 @@ class Cluster {
       if (setup_.witness && i + 1 == setup_.brokers) group.kind = wire::Kind::kWitness;
       brokers_.push_back(
           std::make_unique<BrokerHost>(world_, network_, judge_, settings.name, settings, group));
+      if (setup_.slow_disks)
+        brokers_.back()->set_disk({350ms, 800ms});
+      else
+        brokers_.back()->set_disk({100us, 5ms});
       hosts_.push_back(brokers_.back()->self());
     }
     for (const auto& broker : brokers_) broker->know_group(hosts_);

@@ -23,6 +23,7 @@ struct Story {
   uint32_t requests = 200;  // of each client
   bool discard = false;
   bool blank_restarts = false;  // brokers may lose their disks
+  bool slow_disks = false;      // a write takes longer than a lease lasts, or than dead-after
 };
 
 // One thing that happens.

@@ -3,6 +3,8 @@
 
 #include <iostream>
 
+#include "broker/steps.h"
+
 namespace redoubt::sim {
 
 namespace {
@@ -130,7 +132,8 @@ void Judge::check_copy(const BrokerFacts& broker, const wire::Copy& copy) {
   if (entry.is != broker::ClientEntry::Is::kPending) return;
   const broker::Request& request = state->requests[entry.request];
   if (request.digest == 0) return fail(broker.name + " sends a copy that is not checkpointed");
-  if (state->settings.checkpoint_ack == broker::CheckpointAck::kNone || state->in_sync == 0) return;
+  if (state->settings.checkpoint_ack == broker::CheckpointAck::kNone || broker::is_unprotected(*state))
+    return;
   // One standby's word is only sure to be among the voters of a majority where that leaves out one broker.
   if (state->settings.checkpoint_ack == broker::CheckpointAck::kOne && brokers_().size() > 3) return;
   const auto made = requests_.find(copy.request);

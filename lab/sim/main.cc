@@ -34,6 +34,7 @@ Story setup_of(uint64_t seed, const Flags& flags) {
     // knows.
     setup.blank_restarts = setup.brokers >= 3 && random.chance(0.3);
   }
+  setup.slow_disks = random.chance(0.1);
   return setup;
 }
 
