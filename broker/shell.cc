@@ -212,6 +212,7 @@ void Shell::arm() {
 Snapshot Shell::take_snapshot() {
   Snapshot view = snapshot_of(node_, loop_.now());
   view.address = view.brokers.front().address = address();
+  add_unreached(view);
   view.clients = clients_;
   view.links = links_;
   return view;
@@ -249,7 +250,8 @@ void Shell::stop(Duration limit) {
   if (stopping_) return finish();
   stopping_ = true;
   stop_at_ = later(Clock::now(), limit);
-  listener_.close();
+  // One of a group goes on until it has handed over, and who is to follow it may have to find it.
+  if (node_.election().settings().size <= 1) listener_.close();
   step(StopAsked{});
 }
 

@@ -101,6 +101,7 @@ class Shell {
   bool all_is_answered();
   void write_status();
   Snapshot take_snapshot();
+  void add_unreached(Snapshot& view);
   void finish();
 
   // shell_group.cc

@@ -69,6 +69,18 @@ void Shell::carry_out(const Persist& persist) {
     written_.push_back(persist.number);
 }
 
+// Those of the group that have no link to this broker.
+void Shell::add_unreached(Snapshot& view) {
+  const GroupSettings& group = node_.election().settings();
+  if (group.self == kNoBroker) return;
+  for (uint32_t i = 0; i < dialers_.size(); ++i) {
+    if (!dialers_[i] || node_.election().peer(i + 1).up) continue;
+    BrokerView& absent = view.brokers.emplace_back();
+    absent.name = absent.address = dialers_[i]->address();
+    absent.connected = false;
+  }
+}
+
 void Shell::announce(const Announce& announce) {
   const wire::Announce message{
       .epoch = announce.epoch, .rules = announce.rules, .sent_us = to_us(loop_.now())};

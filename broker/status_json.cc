@@ -63,9 +63,10 @@ std::string status_json(const Snapshot& view) {
   for (const BrokerView& broker : view.brokers)
     out["brokers"].push_back({{"name", broker.name},
                               {"address", broker.address},
-                              {"role", name_of(broker.role)},
+                              {"role", broker.connected ? name_of(broker.role) : "unreached"},
                               {"in_sync", broker.in_sync},
                               {"votes", broker.votes},
+                              {"connected", broker.connected},
                               {"checkpoint_seq", broker.checkpoint_seq},
                               {"state_hash", hex(broker.state_hash)}});
   out["in_sync_set"] = {{"epoch", view.sync_set.epoch.number},

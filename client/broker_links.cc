@@ -40,6 +40,11 @@ net::Link* BrokerLinks::current() {
   return broker ? ways_[*broker].link.get() : nullptr;
 }
 
+net::Link* BrokerLinks::standby() {
+  const auto broker = brokers_.standby();
+  return broker ? ways_[*broker].link.get() : nullptr;
+}
+
 std::string BrokerLinks::state() const {
   if (const auto current = brokers_.current()) return ways_[*current].dialer->address();
   std::string text;

@@ -36,6 +36,8 @@ class BrokerLinks : public net::LinkUser {
 
   // Where requests go, or nothing.
   net::Link* current();
+  // One that has let this client in, though it does not rule; or nothing.
+  net::Link* standby();
   // The current broker, or why there is none: "127.0.0.1:7400: Connection refused". For people.
   std::string state() const;
   uint64_t failovers() const { return brokers_.failovers(); }

@@ -130,6 +130,12 @@ std::optional<size_t> Brokers::best() const {
   return std::nullopt;
 }
 
+std::optional<size_t> Brokers::standby() const {
+  for (size_t i = 0; i < brokers_.size(); ++i)
+    if (brokers_[i].phase == Phase::kWelcomed && !may_rule(brokers_[i])) return i;
+  return std::nullopt;
+}
+
 void Brokers::choose() {
   const std::optional<size_t> best = this->best();
   // A link that was lost and came back is no case of its own: gone() came in between.

@@ -87,6 +87,8 @@ class Brokers {
 
   // The broker to talk to, if there is one.
   std::optional<size_t> current() const { return current_; }
+  // One that has let this client in and does not rule.
+  std::optional<size_t> standby() const;
   // For people: why this broker cannot be used. Empty if it can, or if it was never reached.
   std::string trouble(size_t broker) const;
   // Times a manager of another epoch took the place of the one before.

@@ -126,7 +126,8 @@ class Client {
         CallingBatch{this}, token, std::vector<Request>(requests.begin(), requests.end()));
   }
 
-  // The ruling broker's status as JSON. Blocks for `timeout` at most, then returns an empty string.
+  // The ruling broker's status as JSON; where nobody rules, after half of `timeout`, that of a standby, whose
+  // `trouble` tells why. Blocks for `timeout` at most, then returns an empty string.
   std::string status_json(std::chrono::nanoseconds timeout = std::chrono::seconds(1));
 
   // Is there a broker in use? A call need not wait for it.

@@ -48,6 +48,15 @@ struct Shell::StatusWaiter {
     done = true;
     changed.notify_one();
   }
+  bool wait_for(Duration time) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, time, [&] { return done; });
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex);
+    abandoned = true;
+    return std::move(json);
+  }
   bool is_abandoned() {
     const std::lock_guard lock(mutex);
     return abandoned;
@@ -292,7 +301,11 @@ void Shell::post_turn() {
 
 void Shell::broker_up(net::Link& link, uint64_t max_payload) {
   session_.link_up(loop_.now(), link.id(), max_payload);
-  // What was asked on another link is asked again; on this one the answer is still to come.
+  ask_status(link);
+}
+
+// What was asked on another link is asked again; on this one the answer is still to come.
+void Shell::ask_status(net::Link& link) {
   if (link.id() != status_link_) status_asked_ = 0;
   status_link_ = link.id();
   for (; status_asked_ < status_waiters_.size(); ++status_asked_) link.send(wire::StatusQuery{});
@@ -331,15 +344,16 @@ std::string Shell::status_json(Duration timeout) {
       return;
     }
     status_waiters_.push_back(waiter);
-    net::Link* link = brokers_.current();
-    if (link == nullptr) return;
-    ++status_asked_;
-    link->send(wire::StatusQuery{});
+    if (net::Link* link = brokers_.current()) ask_status(*link);
   });
-  std::unique_lock lock(waiter->mutex);
-  waiter->changed.wait_for(lock, timeout, [&] { return waiter->done; });
-  waiter->abandoned = true;
-  return std::move(waiter->json);
+  if (waiter->wait_for(timeout / 2)) return waiter->take();
+  // Nobody rules, it seems. A standby knows why.
+  asio::post(loop_.io(), [this] {
+    net::Link* link = brokers_.current() ? nullptr : brokers_.standby();
+    if (link) ask_status(*link);
+  });
+  waiter->wait_for(timeout - timeout / 2);
+  return waiter->take();
 }
 
 void Shell::on_thread(const std::function<void()>& action) {

@@ -97,6 +97,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
 
   void broker_up(net::Link& link, uint64_t max_payload) override;
   void broker_down() override;
+  void ask_status(net::Link& link);
   bool broker_said(net::Link& link, wire::Message& message) override;
 
   const uint64_t incarnation_;

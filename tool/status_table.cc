@@ -75,12 +75,16 @@ Result<std::string> status_table(std::string_view text) {
   table += "pending " + cell(at(json, "pending")) + ", queue " + cell(at(json, "queue")) + ", overload " +
            cell(at(json, "overload")) + ", clients " + cell(at(json, "clients")) + "\n";
 
-  const Json brokers = at(json, "brokers");
+  if (const Json trouble = at(json, "trouble"); trouble.is_string())
+    table += "the broker that answers says: " + cell(trouble) + "\n";
+
   table += "\nbrokers\n";
-  append_table(table, brokers,
+  append_table(table, at(json, "brokers"),
                {{"NAME", "name"},
                 {"ADDRESS", "address"},
                 {"ROLE", "role"},
+                {"VOTES", "votes"},
+                {"REACHED", "connected"},
                 {"IN SYNC", "in_sync"},
                 {"CHECKPOINT", "checkpoint_seq"}});
   table += "\nreplicas\n";
