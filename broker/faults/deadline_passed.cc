@@ -13,6 +13,7 @@ std::string where(const State& state, const Request& request, Time now) {
   }
   if (request.phase == Request::Phase::kInherited)
     return "the deadline passed " + level + ", before this manager knew who had it";
+  if (request.copies.empty()) return "the deadline passed " + level + ", before its standbys had it";
   std::string text = "the deadline passed " + level + ", with ";
   text += std::to_string(request.copies.size()) + (request.copies.size() == 1 ? " copy at " : " copies at ");
   for (size_t i = 0; i < request.copies.size(); ++i)
