@@ -1,54 +1,29 @@
 // The commands:
-//   broker [queue-limit=N] [attempts=N] [threshold=N] [pick=...] [rate=R] [burst=N]     a new broker, always
-//   first replica NAME SERVICE,... [workers=N] [queue=N]      client NAME      lose NAME      alive NAME
-//   leaving NAME submit CLIENT SEQ LEVEL[:K],... [deadline=D] [wait=D]
-//   [disposal=none|expire|on-completion|on-start]
-//          [payload=TEXT] [resend] [late=D] [low-water=N] [too-large]
+//   broker [queue-limit=N] [attempts=N] [threshold=N] [pick=...] [rate=R] [burst=N] [ack=none|one|all]
+//          a new broker, always first
+//   replica NAME SERVICE,... [workers=N] [queue=N]      client NAME      lose NAME      alive NAME
+//   leaving NAME
+//   submit CLIENT SEQ LEVEL[:K],... [deadline=D] [wait=D] [disposal=none|expire|on-completion|on-start]
+//          [payload=TEXT | bytes=N] [resend] [late=D] [low-water=N] [too-large]
 //   batch CLIENT FIRST-SEQ COUNT LEVEL[:K],... [...]                         one frame with many requests
 //   started REPLICA COPY          done REPLICA COPY ok|failed|expired|halted_queued|halted_running [TEXT]
-//   [wait=D]
-//          [service=D] [epoch=N] [level=N] [started-expired]
+//          [wait=D] [service=D] [epoch=N] [level=N] [started-expired]
 //   cancel CLIENT SEQ             acknowledge CLIENT LOW-WATER
 //   advance D                     time passes; what is due happens on the way
 //   status                        what the broker holds and has counted
+//   standby, pulse, committed, rule, holds     those who follow the checkpoint stream: standby_world.cc
 // Copies are called c1, c2, … in the order in which they were sent.
 #include "tests/broker_world.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/duration_text.h"
+#include "tests/world_arguments.h"
 
 namespace redoubt::testing {
 
 using namespace broker;
 using std::chrono::seconds;
-
-struct BrokerWorld::Arguments {
-  std::vector<std::string> words;  // without the command itself
-  std::map<std::string, std::string> named;
-
-  const std::string& at(size_t i) const {
-    if (i >= words.size()) throw std::runtime_error("a word is missing");
-    return words[i];
-  }
-  std::string get(const std::string& key, std::string otherwise = {}) const {
-    const auto found = named.find(key);
-    return found == named.end() ? otherwise : found->second;
-  }
-  uint64_t number(const std::string& key, uint64_t otherwise) const {
-    return named.count(key) ? std::stoull(named.at(key)) : otherwise;
-  }
-  Duration duration(const std::string& key, Duration otherwise) const {
-    if (!named.count(key)) return otherwise;
-    const auto parsed = parse_duration(named.at(key));
-    if (!parsed) throw std::runtime_error(parsed.error());
-    return *parsed;
-  }
-  bool has(const std::string& word) const {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  }
-};
 
 namespace {
 
@@ -59,23 +34,22 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-std::string shown(const Payload& payload) {
-  return payload.size() > 40 ? std::to_string(payload.size()) + " bytes" : "'" + payload.str() + "'";
-}
-
 }  // namespace
 
 BrokerWorld::BrokerWorld() : broker_(std::make_unique<Broker>(Settings{.name = "b"})), now_(seconds(1000)) {}
 
 std::string BrokerWorld::run(const std::string& line) {
   static const std::map<std::string, Command> kCommands{
-      {"broker", &BrokerWorld::set_up},   {"replica", &BrokerWorld::replica},
-      {"client", &BrokerWorld::client},   {"submit", &BrokerWorld::submit},
-      {"batch", &BrokerWorld::batch},     {"done", &BrokerWorld::done},
-      {"started", &BrokerWorld::started}, {"cancel", &BrokerWorld::cancel},
-      {"alive", &BrokerWorld::alive},     {"leaving", &BrokerWorld::leaving},
-      {"lose", &BrokerWorld::lose},       {"advance", &BrokerWorld::advance},
-      {"status", &BrokerWorld::status},   {"acknowledge", &BrokerWorld::acknowledge}};
+      {"broker", &BrokerWorld::set_up},       {"replica", &BrokerWorld::replica},
+      {"client", &BrokerWorld::client},       {"submit", &BrokerWorld::submit},
+      {"batch", &BrokerWorld::batch},         {"done", &BrokerWorld::done},
+      {"started", &BrokerWorld::started},     {"cancel", &BrokerWorld::cancel},
+      {"alive", &BrokerWorld::alive},         {"leaving", &BrokerWorld::leaving},
+      {"lose", &BrokerWorld::lose},           {"advance", &BrokerWorld::advance},
+      {"status", &BrokerWorld::status},       {"acknowledge", &BrokerWorld::acknowledge},
+      {"standby", &BrokerWorld::standby},     {"pulse", &BrokerWorld::pulse},
+      {"committed", &BrokerWorld::committed}, {"rule", &BrokerWorld::rule},
+      {"holds", &BrokerWorld::holds}};
   std::istringstream in(line);
   std::string command;
   in >> command;
@@ -101,9 +75,11 @@ void BrokerWorld::set_up(Arguments& arguments) {
   settings.replica_threshold = static_cast<uint32_t>(arguments.number("threshold", 0));
   settings.admit_rate = static_cast<double>(arguments.number("rate", 0));
   settings.admit_burst = static_cast<uint32_t>(arguments.number("burst", 1));
+  settings.checkpoint_ack = ack_of(arguments.get("ack", "none"));
   const std::string pick = arguments.get("pick", "least-loaded");
   settings.pick = pick == "random" ? Pick::kRandom : pick == "p2c" ? Pick::kTwoChoices : Pick::kLeastLoaded;
   broker_ = std::make_unique<Broker>(settings);
+  standbys_.clear();
 }
 
 // ---- peers
@@ -149,7 +125,9 @@ void BrokerWorld::client(Arguments& arguments) {
 }
 
 void BrokerWorld::lose(Arguments& arguments) {
-  step(LinkLost{link_of(arguments.at(0)), "closed by the peer"});
+  const LinkId link = link_of(arguments.at(0));
+  stream_lost(link);
+  step(LinkLost{link, "closed by the peer"});
 }
 
 void BrokerWorld::alive(Arguments& arguments) {
@@ -182,7 +160,7 @@ wire::Request BrokerWorld::request_of(Arguments& arguments, uint64_t seq) {
   request.wait_limit_us = static_cast<uint64_t>(to_us(arguments.duration("wait", Duration::zero())));
   request.disposal = kDisposals.at(arguments.get("disposal", "on-completion"));
   request.resend = arguments.has("resend");
-  request.payload = Payload(arguments.get("payload", "x"));
+  request.payload = Payload(arguments.get("payload", std::string(arguments.number("bytes", 1), 'x')));
   return request;
 }
 
@@ -272,7 +250,12 @@ void BrokerWorld::step_all_due() {
 void BrokerWorld::step(const Event& event) {
   Effects effects;
   broker_->step(now_, event, effects);
-  for (const Effect& effect : effects) print(effect);
+  carry_out(effects);
+}
+
+void BrokerWorld::carry_out(const Effects& effects) {
+  for (const Effect& effect : effects)
+    if (!carry_to_standbys(effect)) print(effect);
 }
 
 void BrokerWorld::print(const Effect& effect) {
@@ -304,6 +287,7 @@ void BrokerWorld::print(const Effect& effect) {
   } else if (const auto* closing = std::get_if<CloseLink>(&effect)) {
     out_ << "close " << peer_of(closing->link) << ": " << wire::name_of(closing->reason) << " ("
          << closing->text << ")\n";
+    stream_lost(closing->link);
   } else if (const auto* dummy = std::get_if<SendDummy>(&effect)) {
     out_ << "dummy -> " << peer_of(dummy->to) << (dummy->dummy.answer ? " answer" : "") << "\n";
   } else if (const auto* note = std::get_if<Note>(&effect)) {
@@ -319,6 +303,7 @@ void BrokerWorld::status(Arguments&) {
   out_ << "pending " << state.requests.size() << ", queued " << state.queued << ", copies out "
        << state.copies.size() << ", checkpoint " << state.checkpoint_seq
        << (state.state_hash ? "" : ", hash 0") << "\n";
+  show_standbys();
   if (state.requests.size() == 0 && state.held_bytes != 0)
     out_ << "held bytes left: " << state.held_bytes << "\n";
   uint64_t retained = 0, entries = 0;

@@ -3,6 +3,7 @@
 // when told to.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "broker/broker.h"
+#include "broker/group/standby.h"
 
 namespace redoubt::testing {
 
@@ -46,7 +48,21 @@ class BrokerWorld {
   wire::Request request_of(Arguments& arguments, uint64_t seq);
   broker::LinkId link_of(const std::string& name);
   uint64_t copy_of(const std::string& name);
+  // standby_world.cc: those who follow the checkpoint stream.
+  void standby(Arguments& arguments);
+  void pulse(Arguments& arguments);
+  void committed(Arguments& arguments);
+  void rule(Arguments& arguments);
+  void holds(Arguments& arguments);
+  void show_adoption(const broker::SendAdopt& effect);
+  void stream_lost(broker::LinkId link);
+  void show_standbys();
+  // False for what is no matter of theirs.
+  bool carry_to_standbys(const broker::Effect& effect);
+  static broker::CheckpointAck ack_of(const std::string& word);
+
   void step(const broker::Event& event);
+  void carry_out(const broker::Effects& effects);
   void step_all_due();
   void print(const broker::Effect& effect);
   std::string peer_of(broker::LinkId link) const;
@@ -58,6 +74,12 @@ class BrokerWorld {
   std::map<std::string, broker::LinkId> links_;
   std::map<std::string, uint64_t> incarnations_, generations_;
   std::map<broker::LinkId, std::string> names_;
+  struct StandbyPeer {
+    explicit StandbyPeer(uint64_t held_limit) : standby(held_limit) {}
+    broker::Standby standby;
+    std::deque<wire::Message> under_way;  // sent to it, and not read yet
+  };
+  std::map<std::string, StandbyPeer> standbys_;  // by name: what it holds outlives a link
   std::vector<wire::Copy> copies_;
   std::ostringstream out_;
 };
