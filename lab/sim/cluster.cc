@@ -19,7 +19,11 @@ class Cluster {
       : setup_(setup),
         world_(setup.seed),
         network_(world_),
-        judge_(world_, setup.quorum, [this] { return facts(); }) {
+        judge_(
+            world_, setup.quorum, [this] { return facts(); },
+            [this](broker::BrokerNumber a, broker::BrokerNumber b) {
+              return world_.now() - network_.calm_since(hosts_[a - 1], hosts_[b - 1]);
+            }) {
     if (telling == Telling::kEverything) judge_.tell_everything();
     if (telling == Telling::kTheEnd) judge_.keep_story();
     make_brokers();

@@ -1,6 +1,7 @@
 // The invariants; see judge.h.
 #include "lab/sim/judge.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "broker/steps.h"
@@ -12,6 +13,8 @@ constexpr size_t kStoryKept = 400;
 // What a start may be late by: what a message may be under way longer than the fastest of its link ever was
 // cannot be known to the receiver, over two links.
 constexpr Duration kUnknowable = std::chrono::milliseconds(60);
+// Within so much time a broker that runs is found.
+constexpr Duration kLookedFor = std::chrono::milliseconds(700);
 }  // namespace
 
 void Judge::fail(const std::string& what) {
@@ -171,7 +174,7 @@ void Judge::check_promotion(const BrokerFacts& broker, const broker::RoleChanged
   ++totals_.failovers;
   if (change.stale) {
     ++totals_.stale;
-    return;
+    return check_stale(broker);
   }
   if (quorum_ != broker::Quorum::kMajority) return;
   votes_.try_emplace({broker.number, change.epoch.number}, broker.number);
@@ -191,6 +194,23 @@ void Judge::check_promotion(const BrokerFacts& broker, const broker::RoleChanged
     if (entry.is == broker::ClientEntry::Is::kPending &&
         state->requests[entry.request].level + 1 < made.protected_level)
       return fail(broker.name + " rules and has " + name_of(id) + " at an earlier level than was dispatched");
+  }
+}
+
+// Who was not in sync rules only if nobody who was could have: of the newest set that a majority has on disk.
+void Judge::check_stale(const BrokerFacts& broker) {
+  if (quorum_ != broker::Quorum::kMajority) return;
+  const std::vector<BrokerFacts> all = brokers_();
+  std::vector<wire::SyncSet> sets;
+  for (const BrokerFacts& one : all) sets.push_back(one.disk.set);
+  std::sort(sets.begin(), sets.end(), broker::newer);
+  const wire::SyncSet& committed = sets[all.size() / 2];
+  for (const BrokerFacts& other : all) {
+    if (!other.runs || other.number == broker.number || !broker::has(committed.members, other.number))
+      continue;
+    if (other.node->rules() || other.node->standby().position().epoch != committed.epoch) continue;
+    if (calm_(broker.number, other.number) > kLookedFor)
+      return fail(broker.name + " rules as stale, though " + other.name + " holds all and can be reached");
   }
 }
 

@@ -26,9 +26,11 @@ struct BrokerFacts {
 class Judge {
  public:
   using Brokers = std::function<std::vector<BrokerFacts>()>;
+  // How long nothing has happened to either of two brokers, nor to the way between them.
+  using Calm = std::function<Duration(broker::BrokerNumber, broker::BrokerNumber)>;
 
-  Judge(World& world, broker::Quorum quorum, Brokers brokers)
-      : world_(world), quorum_(quorum), brokers_(std::move(brokers)) {}
+  Judge(World& world, broker::Quorum quorum, Brokers brokers, Calm calm)
+      : world_(world), quorum_(quorum), brokers_(std::move(brokers)), calm_(std::move(calm)) {}
 
   // ---- Told by the hosts.
   void request_made(const wire::RequestId& id, Time deadline, bool must_succeed, std::string expected);
@@ -73,11 +75,13 @@ class Judge {
   void check_copy(const BrokerFacts& broker, const wire::Copy& copy);
   void check_vote(const BrokerFacts& broker, const wire::Vote& vote);
   void check_promotion(const BrokerFacts& broker, const broker::RoleChanged& change);
+  void check_stale(const BrokerFacts& broker);
   void check_pulse(const BrokerFacts& broker, const wire::Pulse& pulse);
 
   World& world_;
   const broker::Quorum quorum_;
   const Brokers brokers_;
+  const Calm calm_;
   std::map<wire::RequestId, Made> requests_;
   std::map<uint64_t, broker::BrokerNumber> managers_;  // by number of the epoch
   std::map<std::pair<broker::BrokerNumber, uint64_t>, broker::BrokerNumber>

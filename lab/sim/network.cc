@@ -120,7 +120,15 @@ void Network::end_now(ConnId conn, int to) {
   hosts_[host].host->lost(conn);
 }
 
+Time Network::calm_since(HostId a, HostId b) const {
+  const auto between = disturbed_.find(std::minmax(a, b));
+  const Time way = between == disturbed_.end() ? Time{} : between->second;
+  const bool cut = is_cut(a, b) || is_cut(b, a);
+  return cut ? kNever : std::max({way, hosts_[a].disturbed, hosts_[b].disturbed});
+}
+
 void Network::kill(HostId host) {
+  hosts_[host].disturbed = world_.now();
   ++hosts_[host].epoch;
   hosts_[host].listens = false;
   hosts_[host].paused = false;
@@ -144,6 +152,7 @@ void Network::kill(HostId host) {
 
 void Network::pause(HostId host, bool paused) {
   hosts_[host].paused = paused;
+  hosts_[host].disturbed = world_.now();
   if (paused) return;
   const auto deferred = std::exchange(hosts_[host].deferred, {});
   const uint32_t epoch = hosts_[host].epoch;
@@ -152,6 +161,7 @@ void Network::pause(HostId host, bool paused) {
 }
 
 void Network::cut(HostId from, HostId to, bool is_cut) {
+  disturb(from, to);
   if (is_cut)
     cuts_.insert({from, to});
   else
@@ -160,6 +170,7 @@ void Network::cut(HostId from, HostId to, bool is_cut) {
 }
 
 void Network::disconnect(HostId a, HostId b) {
+  disturb(a, b);
   std::vector<ConnId> between;
   for (auto& [id, conn] : conns_)
     if ((conn.sides[0].host == a && conn.sides[1].host == b) ||
@@ -176,6 +187,7 @@ void Network::disconnect(HostId a, HostId b) {
 }
 
 void Network::heal() {
+  for (const auto& [from, to] : cuts_) disturb(from, to);
   cuts_.clear();
   extra_.clear();
   pump_all();

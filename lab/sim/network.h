@@ -3,6 +3,7 @@
 // lying; between hosts that are cut nothing is delivered until the cut heals.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -54,17 +55,25 @@ class Network {
   uint32_t epoch(HostId host) const { return hosts_[host].epoch; }
 
   // ---- What happens to them.
-  void listen(HostId host, bool listens) { hosts_[host].listens = listens; }
+  void listen(HostId host, bool listens) {
+    hosts_[host].listens = listens;
+    hosts_[host].disturbed = world_.now();
+  }
   // The process is gone: its connections end, with what it had not read; what it sent last may be lost.
   void kill(HostId host);
   void pause(HostId host, bool paused);
   void cut(HostId from, HostId to, bool is_cut);
-  void slow(HostId from, HostId to, Duration extra) { extra_[{from, to}] = extra; }
+  void slow(HostId from, HostId to, Duration extra) {
+    extra_[{from, to}] = extra;
+    disturb(from, to);
+  }
   // All connections between the two are lost at both ends, with some of what was under way.
   void disconnect(HostId a, HostId b);
   void heal();
   bool paused(HostId host) const { return hosts_[host].paused; }
   HostId peer_of(ConnId conn, HostId self) const;
+  // Since when nothing has happened to either of them, nor to the way between them.
+  Time calm_since(HostId a, HostId b) const;
 
   // The longest a message takes without faults.
   static constexpr Duration kLongest = std::chrono::milliseconds(2);
@@ -90,6 +99,7 @@ class Network {
     bool listens = false, paused = false;
     uint32_t epoch = 0;  // of the process
     std::vector<std::function<void()>> deferred;
+    Time disturbed{};  // last
   };
 
   Side* side(ConnId conn, HostId host, bool mine);
@@ -98,6 +108,7 @@ class Network {
   void put(ConnId conn, HostId from, Packet packet);
   void pump(ConnId conn, int to);
   void pump_all();
+  void disturb(HostId a, HostId b) { disturbed_[std::minmax(a, b)] = world_.now(); }
   void end_now(ConnId conn, int to);
 
   World& world_;
@@ -105,6 +116,7 @@ class Network {
   std::map<ConnId, Conn> conns_;
   std::set<std::pair<HostId, HostId>> cuts_;
   std::map<std::pair<HostId, HostId>, Duration> extra_;
+  std::map<std::pair<HostId, HostId>, Time> disturbed_;  // last, by the lower number first
   ConnId next_ = 0;
 };
 
