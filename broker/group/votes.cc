@@ -141,7 +141,10 @@ void Election::voted(Turn turn, BrokerNumber number, const wire::Vote& vote) {
     return count_grants(turn);
   }
   refusals_ |= only(number);
-  const uint32_t hopeful = settings_.size - count(refusals_);
+  uint32_t hopeful = 1;
+  each_peer([&](BrokerNumber other, const Peer& one) {
+    if (one.up() && one.kind != Kind::kLearner && !has(refusals_, other)) ++hopeful;
+  });
   const bool counts = !peer.told.blank || memory_.blank;
   if (settings_.quorum == Quorum::kOne ? counts : hopeful < settings_.majority()) give_up(turn);
 }
