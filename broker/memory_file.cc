@@ -101,18 +101,19 @@ Result<Memory> MemoryFile::open(const std::string& folder, uint64_t group_hash, 
   group_hash_ = group_hash;
   self_ = self;
   Slot newest;
-  bool damaged = false;
+  size_t damaged = 0;
   for (size_t i = 0; i < kSlots; ++i) {
     std::string text(kSlot, ' ');
     const ssize_t size = ::pread(file_, text.data(), kSlot, static_cast<off_t>(i * kSlot));
     Slot slot;
     const bool good = size == static_cast<ssize_t>(kSlot) && decode(text, slot);
     if (good && slot.write > newest.write) newest = slot;
-    // A slot that a power cut has hit begins as ours, or with nothing.
-    damaged = damaged || (!good && size > 0 && text[0] != 'r' && text[0] != '\0');
+    // What a power cut has hit begins as ours, or with nothing; and it never hits both.
+    const bool written = size > 0 && text[0] != '\0';
+    if (!good && written) damaged += text[0] == 'r' ? 1 : kSlots;
   }
   writes_ = newest.write;
-  if (newest.write == 0 && damaged)
+  if (newest.write == 0 && damaged >= kSlots)
     return Error{
         "--data-dir: " + path_ +
         " is damaged: remove it, and this broker joins without a vote until a manager has told it all"};

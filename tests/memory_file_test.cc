@@ -175,6 +175,18 @@ TEST_F(MemoryFileTest, TwoDamagedSlotsAreAnErrorThatNamesTheFileAndTheCure) {
   EXPECT_THAT(memory.error(), HasSubstr(path() + " is damaged: remove it"));
 }
 
+TEST_F(MemoryFileTest, TwoSlotsThatBeginAsOursMayBeDamagedAsWell) {
+  live_through(voted(1));
+  live_through(voted(2));
+
+  damage(20, "##########");
+  damage(kSlot + 20, "##########");
+  const Result<Memory> memory = found();
+
+  ASSERT_FALSE(memory);
+  EXPECT_THAT(memory.error(), HasSubstr("is damaged"));
+}
+
 TEST_F(MemoryFileTest, AFileOfAnotherGroupOrPlaceIsAnError) {
   live_through(voted(1));
 
