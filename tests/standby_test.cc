@@ -100,6 +100,20 @@ TEST_F(StandbyTest, AGapInTheNumbersIsRefusedAndNothingIsTakenIn) {
   EXPECT_EQ(standby_.hash(), kOne);
 }
 
+TEST_F(StandbyTest, AChangeThatCannotBeIsRefusedAndNotCounted) {
+  collect_one_request();
+  wire::Add nowhere = add(2);
+  nowhere.level = 2;
+
+  EXPECT_THAT(change(11, nowhere), HasSubstr("a level that cannot be"));
+  EXPECT_THAT(change(11, add(2, std::string(kHeldLimit, 'x'))), HasSubstr("--held-limit"));
+  EXPECT_THAT(change(11, progress(2, 0, 1)), HasSubstr("not open"));
+
+  EXPECT_EQ(standby_.position(), (wire::Position{kEpoch, 10})) << "what it could rule with is whole";
+  EXPECT_EQ(standby_.hash(), kOne);
+  EXPECT_EQ(standby_.table()->open(), 1u);
+}
+
 TEST_F(StandbyTest, AChangeOfAnotherEpochIsRefused) {
   collect_one_request();
   wire::Add foreign = add(2);

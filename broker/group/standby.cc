@@ -11,6 +11,7 @@ std::string Standby::take(Time now, Duration charge, wire::Message& message) {
     const uint64_t bytes = wire::stream_bytes(change);
     std::string why = check(change.epoch, change.seq);
     if (why.empty()) why = apply(change);
+    if (why.empty()) count(change.seq);
     received_ += bytes;
     return why;
   };
@@ -25,22 +26,27 @@ std::string Standby::take(Time now, Duration charge, wire::Message& message) {
   return "a message that is not part of the checkpoint stream";
 }
 
-// Where this change belongs, and whether none before it is missing.
-std::string Standby::check(const wire::Epoch& epoch, uint64_t seq) {
+// Whether this change belongs here, and none before it is missing.
+std::string Standby::check(const wire::Epoch& epoch, uint64_t seq) const {
   if (loading_) {
     if (epoch != loading_position_.epoch) return "a change of another epoch within a collection";
     // While collecting only changes of what has been sent already come: numbers are left out, none comes
     // twice.
-    if (seq != 0 && seq <= loading_position_.seq) return "a change twice";
-    if (seq != 0) loading_position_.seq = seq;
-    return {};
+    return seq != 0 && seq <= loading_position_.seq ? "a change twice" : "";
   }
   if (!following_) return "a change before a collection";
   if (epoch != position_.epoch) return "a change of another epoch";
   if (seq != position_.seq + 1)
     return "change " + std::to_string(seq) + " after change " + std::to_string(position_.seq);
-  position_.seq = seq;
   return {};
+}
+
+// It has been taken in whole.
+void Standby::count(uint64_t seq) {
+  if (!loading_)
+    position_.seq = seq;
+  else if (seq != 0)
+    loading_position_.seq = seq;
 }
 
 std::string Standby::collect(const wire::Collect& message) {

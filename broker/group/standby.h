@@ -39,7 +39,8 @@ class Standby {
 
  private:
   std::string collect(const wire::Collect& collect);
-  std::string check(const wire::Epoch& epoch, uint64_t seq);
+  std::string check(const wire::Epoch& epoch, uint64_t seq) const;
+  void count(uint64_t seq);
   Table* target() { return loading_ ? loading_.get() : table_.get(); }
 
   uint64_t held_limit_;

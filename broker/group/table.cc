@@ -68,17 +68,30 @@ void Table::forget_below(Client& client, uint64_t low_water) {
   entries_ -= before - client.entries.size();
 }
 
+// Why the entry cannot become, or go on to, what is added; or nothing.
+std::string Table::unfit(const wire::Add& add, const Entry& entry) {
+  const bool pending = entry.is == Entry::Is::kPending;
+  if (add.progress != pending)
+    return add.progress ? "progress of a request that is not open" : "a new request that is open already";
+  const Request* before = pending ? &requests_[entry.request] : nullptr;
+  const wire::Levels& levels = before ? before->levels : add.levels;
+  if (levels.empty()) return "a request without levels";
+  if (add.level >= levels.size() || (before && add.level < before->level)) return "a level that cannot be";
+  const uint64_t bytes = before ? before->payload.size() : 0;
+  if (!add.same_payload && held_ - bytes + add.payload.size() > held_limit_)
+    return "more payload bytes than --held-limit allows here; it must not be below the manager's";
+  if (!before && !learn_services(add.levels)) return "more services than a broker knows";
+  return {};
+}
+
 std::string Table::apply(Time now, Duration charge, wire::Add& add) {
   Client* client = find_or_make(add.request.client);
   if (client == nullptr) return "more clients than a broker serves";
   forget_below(*client, add.low_water);
   Entry* entry = entry_at(*client, add.request.seq);
   if (entry == nullptr) return "a request outside its client's window";
-  if (add.progress != (entry->is == Entry::Is::kPending))
-    return add.progress ? "progress of a request that is not open" : "a new request that is open already";
+  if (const std::string why = unfit(add, *entry); !why.empty()) return why;
   if (!add.progress) {
-    if (add.levels.empty()) return "a request without levels";
-    if (!learn_services(add.levels)) return "more services than a broker knows";
     records_.let_go(*client, *entry);
     *entry = Entry{};
     entry->is = Entry::Is::kPending;
@@ -95,13 +108,10 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
     fresh.order = add.order;
   }
   Request& request = requests_[entry->request];
-  if (add.level < request.level || add.level >= request.levels.size()) return "a level that cannot be";
   request.level = add.level;
   request.waited = wire::budget(add.waited_us);
   request.attempts = add.attempts;
   if (!add.same_payload) {
-    if (held_ - request.payload.size() + add.payload.size() > held_limit_)
-      return "more payload bytes than --held-limit allows here; it must not be below the manager's";
     held_ += add.payload.size();
     held_ -= request.payload.size();
     request.payload = std::move(add.payload);

@@ -52,8 +52,8 @@ class Table {
   using ClientId = Handle<Client>;
 
   // The messages of the stream. They may be moved out of. The answer is empty, or why they cannot be: then
-  // the table is not what the sender thinks it is, and must be collected anew. `charge`: what the message
-  // took beyond the usual to get here.
+  // no request has changed, the table is not what the sender thinks it is, and must be collected anew.
+  // `charge`: what the message took beyond the usual to get here.
   std::string apply(Time now, Duration charge, wire::Add& add);
   std::string apply(wire::Remove& remove);
   std::string apply(const wire::Mark& mark);
@@ -75,6 +75,7 @@ class Table {
   Client* find(uint64_t incarnation);
   Client* find_or_make(uint64_t incarnation);
   Entry* entry_at(Client& client, uint64_t seq);
+  std::string unfit(const wire::Add& add, const Entry& entry);
   bool learn_services(const wire::Levels& levels);
   void forget_below(Client& client, uint64_t low_water);
   void drop_request(Entry& entry);
