@@ -43,6 +43,8 @@ class Connection final : public net::LinkUser {
   bool in_handshake() const {
     return stage_ != Stage::kClient && stage_ != Stage::kReplica && stage_ != Stage::kBroker;
   }
+  // Its Welcome said who rules; a replica may not have registered since.
+  bool was_told() const { return is_guest() || stage_ == Stage::kUnregistered; }
   bool is_guest() const { return stage_ == Stage::kClient || stage_ == Stage::kReplica; }
   const wire::Hello& hello() const { return hello_; }
 

@@ -85,7 +85,7 @@ void Shell::announce(const Announce& announce) {
   const wire::Announce message{
       .epoch = announce.epoch, .rules = announce.rules, .sent_us = to_us(loop_.now())};
   connections_.each([&](Handle<Slot>, Slot& slot) {
-    if (slot.connection->is_guest()) slot.connection->link().send(message);
+    if (slot.connection->was_told()) slot.connection->link().send(message);
   });
 }
 

@@ -110,7 +110,7 @@ struct Replica {
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
-  bool awaited = false;        // a new manager waits for its word on what it holds
+  bool awaited = false;        // has not said yet what it holds from an earlier manager
   std::vector<CopyId> copies;  // outstanding
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
@@ -130,7 +130,7 @@ struct Replica {
   bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
-  bool takes_copies() const { return !leaving && outstanding() < threshold; }
+  bool takes_copies() const { return !leaving && !awaited && outstanding() < threshold; }
 };
 
 // One replica's membership in one service: an item of the service's heap.

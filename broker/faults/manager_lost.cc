@@ -182,6 +182,8 @@ void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding) {
   if (holding.more || !replica.awaited) return;
   replica.awaited = false;
   --state.awaited_replicas;
+  state.index_replica(replica_id);
+  serve_queues(turn, replica_id);
 }
 
 Time recovering_from(const State& state) {

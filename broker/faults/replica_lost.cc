@@ -73,8 +73,9 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   Replica& replica = state.replicas[id];
   replica = Replica{};
   replica.link = event.link;
-  // Whoever registers at a new manager says what it holds, if only that it holds nothing.
-  replica.awaited = turn.now < state.recovers_at && !state.inherited.empty();
+  // It says what it holds of earlier managers' copies, if only that it holds nothing; before that it gets
+  // none, for it may hold just that one.
+  replica.awaited = state.took_over;
   if (replica.awaited) ++state.awaited_replicas;
   replica.name = event.hello.name;
   replica.address = event.address;

@@ -280,7 +280,7 @@ void BrokerHost::carry_out_group(Effect& effect) {
   }
   if (const auto* told = std::get_if<Announce>(&effect)) {
     for (const auto& [link, peer] : peers_)
-      if (peer.stage == Stage::kClient || peer.stage == Stage::kReplica)
+      if (peer.stage == Stage::kClient || peer.stage == Stage::kReplica || peer.stage == Stage::kUnregistered)
         network_.send(peer.conn, self(), wire::Announce{told->epoch, told->rules, to_us(clock())});
     return;
   }

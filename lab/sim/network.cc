@@ -71,11 +71,19 @@ void Network::send_first(ConnId conn, HostId from, wire::Message message) {
   const Side* mine = side(conn, from, true);
   if (!mine || !mine->open) return;
   Side* to = side(conn, from, false);
-  const bool overtakes = to && to->open && !to->arriving.empty() && world_.random.chance(0.3);
-  if (!overtakes) return send(conn, from, std::move(message));
-  // In the place, and at the time, of something that would have come before it.
-  const auto place =
-      to->arriving.begin() + static_cast<std::ptrdiff_t>(world_.random.below(to->arriving.size()));
+  if (!to || !to->open || !world_.random.chance(0.3)) return send(conn, from, std::move(message));
+  // In the place, and at the time, of something that would have come before it; but a handshake does not
+  // wait.
+  const auto shakes = [](const Packet& packet) {
+    return std::holds_alternative<wire::Hello>(packet.message) ||
+           std::holds_alternative<wire::Welcome>(packet.message) ||
+           std::holds_alternative<wire::Enlist>(packet.message) ||
+           std::holds_alternative<wire::Register>(packet.message);
+  };
+  const auto first = std::find_if(to->arriving.rbegin(), to->arriving.rend(), shakes).base();
+  const auto behind = static_cast<uint64_t>(to->arriving.end() - first);
+  if (behind == 0) return send(conn, from, std::move(message));
+  const auto place = first + static_cast<std::ptrdiff_t>(world_.random.below(behind));
   const Time at = place->at;
   to->arriving.insert(place, {at, std::move(message), false});
 }
