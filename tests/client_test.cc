@@ -452,20 +452,6 @@ TEST(Client, LastReplyIsAcknowledgedWithoutAnotherCall) {
   EXPECT_TRUE(eventually([&] { return broker.seen().low_water == 2; }));
 }
 
-TEST(Client, StatusComesAsTheBrokerSaysIt) {
-  ScriptedBroker broker;
-  Client client(to(broker));
-
-  EXPECT_EQ(client.status_json(2s), R"({"epoch":1})");
-}
-
-TEST(Client, StatusWithoutABrokerIsEmpty) {
-  Client client({.brokers = {dead_address()}});
-
-  EXPECT_EQ(client.status_json(20ms), "");
-  EXPECT_EQ(client.status_json(20ms), "");
-}
-
 TEST(Client, DestructionEndsWhatIsOpen) {
   ScriptedBroker broker({.manner = Manner::kSilent});
   std::optional<Client> client(to(broker));

@@ -58,6 +58,22 @@ class Loaded : public Group {
   std::vector<Process*> replicas_;
 };
 
+// Programs that are started meanwhile have a wall clock that jumps.
+class JumpingClocks {
+ public:
+  JumpingClocks() { ::setenv("LD_PRELOAD", REDOUBT_JUMPING_CLOCK, 1); }
+  ~JumpingClocks() { ::unsetenv("LD_PRELOAD"); }
+  JumpingClocks(const JumpingClocks&) = delete;
+  JumpingClocks& operator=(const JumpingClocks&) = delete;
+};
+
+// What a program's wall clock is ahead of ours, in seconds.
+double clock_is_ahead(Group& group) {
+  Process date({"/bin/date", "+%s"}, group.path("date"));
+  EXPECT_EQ(date.wait(), 0);
+  return std::stod(date.out()) - wall_now();
+}
+
 // At the same moment, as far as one can.
 void kill_together(Group& group, const std::vector<size_t>& brokers) {
   for (const size_t broker : brokers) group.broker(broker).signal(SIGKILL);
@@ -173,6 +189,7 @@ TEST(Failover, WithoutAMajorityRequestsAreRefusedUntilOneReturns) {
   kill_together(group, {old, first});
   let_pass(1s);
   const Ended refused = group.call({"--levels", "a", "--deadline", "1s"});
+  const Ended status = group.status_table();
   group.start_broker(first);
   (void)group.manager();
   const double back = wall_now();
@@ -180,6 +197,9 @@ TEST(Failover, WithoutAMajorityRequestsAreRefusedUntilOneReturns) {
 
   EXPECT_THAT(refused.code, ::testing::AnyOf(3, 5)) << refused.err;
   EXPECT_THAT(refused.err, ::testing::HasSubstr("standby")) << "why the one that is left does not serve";
+  EXPECT_EQ(status.code, 0) << status.err;
+  EXPECT_THAT(status.out, ::testing::HasSubstr("reaches 1 of 3 brokers, 2 are needed"));
+  EXPECT_THAT(status.out, ::testing::HasSubstr("unreached"));
   expect_clean(result);
   int outside = 0;
   for (const auto& [id, operation] : read_history(file)) {
@@ -191,6 +211,23 @@ TEST(Failover, WithoutAMajorityRequestsAreRefusedUntilOneReturns) {
   }
   EXPECT_GT(outside, 500);
   expect_all_answered(group.bench(kOnce));
+}
+
+TEST(Failover, WallClocksThatJumpAnHourAreNoticedByNobody) {
+  const JumpingClocks jumping;
+  Loaded group;
+  const size_t old = group.manager();
+  const int epoch = group.epoch(old);
+  ASSERT_TRUE(eventually([&] { return clock_is_ahead(group) > 3000; }));
+  ASSERT_TRUE(eventually([&] { return clock_is_ahead(group) < -3000; }));
+
+  group.load("3s");
+  const Numbers result = group.expect_nothing_lost();
+
+  EXPECT_EQ(group.manager(), old);
+  EXPECT_EQ(group.epoch(old), epoch);
+  EXPECT_TRUE(group.all_in_sync());
+  group.expect_gap_below(result, 50);
 }
 
 TEST(Failover, AnOldManagerStartedAgainIsAStandby) {

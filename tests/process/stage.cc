@@ -90,6 +90,8 @@ Ended Stage::call(const Texts& arguments, const std::string& input) {
   return run(joined({"call", "--brokers", brokers_of_tools_}, arguments), input);
 }
 
+Ended Stage::status_table() { return run({"status", "--brokers", brokers_of_tools_}); }
+
 std::unique_ptr<Process> Stage::start_bench(const Texts& arguments) {
   return start(joined({"bench", "--json", "--brokers", brokers_of_tools_}, arguments));
 }

@@ -36,6 +36,8 @@ class Stage {
   Ended run(const Texts& arguments, const std::string& input = {},
             Nanoseconds limit = std::chrono::seconds(30));
   Ended call(const Texts& arguments, const std::string& input = {});
+  // What an operator is told.
+  Ended status_table();
   std::unique_ptr<Process> start_bench(const Texts& arguments);
   // What a bench printed at its end, which is waited for.
   Numbers result_of(Process& bench, Nanoseconds limit = std::chrono::seconds(40));

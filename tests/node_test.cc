@@ -1,0 +1,103 @@
+// Which brokers a broker takes for members of its group, and what the others are told. Who rules is the
+// election's: election_test.cc; whole groups play in lab/sim.
+#include "broker/node.h"
+
+#include <gmock/gmock.h>
+
+namespace redoubt::broker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class NodeTest : public testing::Test {
+ protected:
+  NodeTest() : node_(Settings{}, group(), Memory{}) { step(Tick{}); }
+
+  static GroupSettings group() {
+    GroupSettings settings;
+    settings.size = 3;
+    settings.quorum = Quorum::kMajority;
+    settings.hash = 42;
+    settings.name = "first";
+    return settings;
+  }
+  // As the second of the same group says it.
+  static wire::Enlist second() {
+    return {.broker = 2,
+            .group = 42,
+            .incarnation = 7,
+            .name = "second",
+            .address = {},
+            .demote_after_us = static_cast<uint64_t>(to_us(group().demote_after))};
+  }
+  void step(const Event& event) { node_.step(now_, event, effects_); }
+  // Why it was sent away, one a refusal.
+  std::vector<std::string> come(uint64_t link, const wire::Enlist& enlist) {
+    effects_.clear();
+    step(BrokerUp{LinkId{link}, wire::Hello{}, enlist, false});
+    std::vector<std::string> refusals;
+    for (const Effect& effect : effects_)
+      if (const auto* close = std::get_if<CloseLink>(&effect)) refusals.push_back(close->text);
+    return refusals;
+  }
+
+  const Time now_ = Time{} + std::chrono::hours(1);
+  Effects effects_;
+  Node node_;
+};
+
+TEST_F(NodeTest, AMemberOfTheGroupIsTakenIn) {
+  EXPECT_THAT(come(1, second()), IsEmpty());
+
+  EXPECT_EQ(node_.number_of(LinkId{1}), 2u);
+}
+
+TEST_F(NodeTest, WhatABrokerHasSetOtherwiseIsNamed) {
+  wire::Enlist list = second(), quorum = second(), lease = second();
+  list.group = 43;
+  quorum.any_survivor = true;
+  lease.demote_after_us = 200'000;
+
+  EXPECT_THAT(come(1, list), ElementsAre(HasSubstr("its --group and that of first differ")));
+  EXPECT_THAT(come(2, quorum), ElementsAre(HasSubstr("its --quorum and that of first differ")));
+  EXPECT_THAT(come(3, lease), ElementsAre(HasSubstr("its --demote-after of 200ms and that of first differ")));
+
+  EXPECT_THAT(node_.others(), IsEmpty());
+}
+
+TEST_F(NodeTest, ACopyOfThisBrokerIsSentAway) {
+  wire::Enlist copy = second();
+  copy.broker = 1;
+
+  EXPECT_THAT(come(1, copy), ElementsAre(HasSubstr("both claim to be broker 1")));
+}
+
+TEST_F(NodeTest, AProcessThatHasStartedAgainTakesThePlaceOfTheOneBefore) {
+  wire::Enlist again = second();
+  again.incarnation = 8;
+  come(1, second());
+
+  EXPECT_THAT(come(2, again), ElementsAre(HasSubstr("newer link")));
+
+  EXPECT_EQ(node_.number_of(LinkId{1}), kNoBroker);
+  EXPECT_EQ(node_.number_of(LinkId{2}), 2u);
+}
+
+TEST_F(NodeTest, FollowersFromOutsideAreFewAndHaveNoNumberOfTheGroup) {
+  wire::Enlist learner = second();
+  learner.kind = wire::Kind::kLearner;
+  EXPECT_THAT(come(1, learner), ElementsAre("a learner has no number"));
+  learner.broker = kNoBroker;
+
+  for (uint64_t link = 2; link < 2 + kMaxLearners; ++link) {
+    EXPECT_THAT(come(link, learner), IsEmpty());
+    EXPECT_GT(node_.number_of(LinkId{link}), group().size);
+  }
+
+  EXPECT_THAT(come(99, learner), ElementsAre("too many brokers that --join"));
+}
+
+}  // namespace
+}  // namespace redoubt::broker
