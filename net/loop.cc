@@ -8,7 +8,7 @@
 namespace redoubt::net {
 
 namespace {
-constexpr size_t kReadBuffer = 24 * 1024;
+constexpr size_t kReadBuffer = 40 * 1024;
 }
 
 Loop::Loop() : io_(1), read_buffer_(kReadBuffer) {}
