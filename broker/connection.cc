@@ -106,6 +106,8 @@ void Connection::enlist(const wire::Enlist& enlistment) {
   if (!dialled) link_->send(shell_.enlistment());
   stage_ = Stage::kBroker;
   hello_.name = enlistment.name;
+  number_ = enlistment.broker;
+  since_ = shell_.loop().now();
   shell_.greeted(*this);
   shell_.step(BrokerUp{id_, hello_, enlistment, dialled});
 }

@@ -40,6 +40,10 @@ class Connection final : public net::LinkUser {
   LinkId id() const { return id_; }
   Stage stage() const { return stage_; }
   uint32_t dialler() const { return dialler_; }
+  // The place among the shell's diallers of whoever is behind it; for brokers.
+  uint32_t place() const { return dialler_ != kAccepted ? dialler_ : number_ - 1; }
+  // The broker behind it was let in some time ago: losing it is news, not one refusal in a row of many.
+  bool has_lasted(Time now) const { return stage_ == Stage::kBroker && now - since_ >= kLasting; }
   bool in_handshake() const {
     return stage_ != Stage::kClient && stage_ != Stage::kReplica && stage_ != Stage::kBroker;
   }
@@ -49,6 +53,8 @@ class Connection final : public net::LinkUser {
   const wire::Hello& hello() const { return hello_; }
 
  private:
+  static constexpr Duration kLasting = std::chrono::milliseconds(500);
+
   void greet(wire::Hello& hello);
   void from_client(wire::Message& message);
   void from_replica(wire::Message& message);
@@ -61,7 +67,10 @@ class Connection final : public net::LinkUser {
   const LinkId id_;
   const uint32_t dialler_;
   std::shared_ptr<net::Link> link_;
-  bool proved_ = false;  // as a broker: it has said more than who it is
+  // As a broker: since when, by whose number, and whether it has said more than who it is.
+  Time since_{};
+  uint32_t number_ = 0;
+  bool proved_ = false;
   Stage stage_ = Stage::kStranger;
   wire::Hello hello_;
 };

@@ -68,15 +68,10 @@ void Shell::greeted(Connection& connection) {
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
 
-// Both brokers have let each other in. One that would be refused again and again is dialled with pauses.
+// Both brokers have let each other in: what kept them apart is told again if it returns.
 void Shell::proved(const Connection& connection) {
   refused_.erase(connection.hello().name);
-  // Who has come by itself need not be dialled with pauses, either.
-  const bool dialled = connection.dialler() != Connection::kAccepted;
-  const size_t place = dialled ? connection.dialler() : size_t{node_.number_of(connection.id())} - 1;
-  if (place >= dialers_.size() || !dialers_[place]) return;
-  told_[place].clear();
-  dialers_[place]->succeeded();
+  if (connection.place() < told_.size()) told_[connection.place()].clear();
 }
 
 // The same refusal of the same broker is worth one line, not one at every try.
@@ -101,6 +96,10 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
       observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
                       std::string(wire::name_of(reason)) + ": " + text});
   }
+  // Whoever is lost for the first time is dialled at once; one that is refused, or refuses us, again and
+  // again with pauses.
+  net::Dialer* dialer = connection.place() < dialers_.size() ? dialers_[connection.place()].get() : nullptr;
+  if (dialer && connection.has_lasted(loop_.now())) dialer->succeeded();
   const bool known = !connection.in_handshake();
   const LinkId id = connection.id();
   const uint32_t dialler = connection.dialler();

@@ -158,7 +158,6 @@ void Dialer::cease() {
   ceased_ = true;
   busy_ = pausing_ = false;
   ++attempt_;
-  failures_ = 0;
   waiting_ = false;
   asio::error_code ignored;
   socket_.close(ignored);

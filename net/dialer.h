@@ -33,7 +33,7 @@ class Dialer {
   // Whoever it waits for may be wanted now, or be back: a pause between two tries ends at once, and the next
   // ones are short again.
   void hurry();
-  // Dials no more until dial() is called again, which is a first try.
+  // Dials no more until dial() is called again.
   void cease();
   void on_failure(Failed failed) { on_failure_ = std::move(failed); }
 

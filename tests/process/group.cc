@@ -78,6 +78,10 @@ Texts Group::flags_of(size_t broker, const Texts& shared) const {
   return joined(flags, shared);
 }
 
+void Group::give_flags(size_t broker, const Texts& more) {
+  members_.at(broker).flags = joined(members_.at(broker).flags, more);
+}
+
 void Group::start_all() {
   for (size_t broker = 0; broker < size(); ++broker) start_broker(broker);
   if (!all_in_sync()) throw std::runtime_error("the brokers do not get in sync");

@@ -41,6 +41,8 @@ class Group : public Stage {
   size_t size() const { return members_.size(); }
   const std::string& address(size_t broker) const { return members_.at(broker).address; }
 
+  // This one alone is given these, too, when it is started next.
+  void give_flags(size_t broker, const Texts& more);
   // Starts all and waits until one is the manager and the others are in sync with it. Throws if they never
   // are.
   void start_all();

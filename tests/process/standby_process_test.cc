@@ -99,6 +99,27 @@ TEST(Standby, JoinsAmongAHundredThousandPendingWithoutAPause) {
   figure("meanwhile, longest gap at 5,000 a second", result.at("gap_ms_max"), "ms");
 }
 
+TEST(Standby, WithLessRoomThanItsManagerSaysSoAndIsDialledWithPauses) {
+  Pending group;
+  group.give_flags(2, {"--held-limit", "10KiB"});
+  group.start_broker(0);
+  group.start_broker(1);
+  (void)group.manager();
+  Process& small = group.start_broker(2);
+  ASSERT_TRUE(group.all_in_sync());
+
+  group.add_pending(100);
+  ASSERT_TRUE(eventually([&] { return small.err().find("--held-limit") != std::string::npos; }))
+      << small.err();
+  let_pass(2s);
+  const double links = group.metric(group.manager(), "redoubt_links_accepted_total");
+
+  EXPECT_LT(links, 100) << "each is a collection in vain";
+  EXPECT_NE(group.manager(), 2u);
+  EXPECT_EQ(group.metric(group.manager(), "redoubt_standbys_in_sync"), 1);
+  figure("links to a manager whose standby has too little room, in 2 s", links);
+}
+
 TEST(Standby, HalfLoadedIsNotPromotedWhileOneInSyncLives) {
   Pending group({.flags = kLongQueue, .chaos = true});
   group.start_all();
