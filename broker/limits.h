@@ -42,6 +42,8 @@ inline constexpr Duration kLinger = std::chrono::seconds(5);
 // and one try.
 inline constexpr Duration kSettling = std::chrono::seconds(2);
 inline constexpr uint32_t kMaxAwaited = 256;  // names of services that only clients have told
+// A process that stood still has read what lay in its sockets by then.
+inline constexpr Duration kWaking = std::chrono::milliseconds(20);
 // A link that has not said who it is.
 inline constexpr Duration kHandshakeLimit = std::chrono::seconds(2);
 

@@ -41,6 +41,11 @@ struct Node::Happened {
     if (node.acts() && node.broker_->next_deadline() <= now) node.broker_->step(now, event, effects);
   }
   void operator()(const ClientUp& one) const {
+    if (now < node.woke_until_) {
+      effects.emplace_back(CloseLink{one.link, wire::CloseReason::kHandshakeTime,
+                                     "this broker stood still: how long frames take cannot be told from it"});
+      return;
+    }
     node.guests_[one.link] = Guest{};
     node.guests_[one.link].hello = one.hello;
     node.guests_[one.link].arrived = now;
@@ -113,6 +118,7 @@ void Node::tick(Time now, Effects& effects) {
   const Time due = own_due();
   const Duration stalled =
       last_step_ == Time{} || due == Time{} ? Duration::zero() : now - std::max(due, last_step_);
+  if (stalled > 2 * settings_.heartbeat) woke_until_ = later(now, kWaking);
   election_.tick(turn(now, effects), stalled);
   while (const BrokerNumber silent = election_.silent_peer(now)) {
     const auto found = std::find_if(others_.begin(), others_.end(),

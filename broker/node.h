@@ -144,6 +144,9 @@ class Node {
   bool suspended_ = false;
   bool replaying_ = false;
   Time guests_due_ = kNever;  // the next signs of life to replicas
+  // This process stood still: until then it reads what lay in its sockets. A client's hello among that would
+  // make the way seem so slow that whatever waits later is not charged for it; clients come back at once.
+  Time woke_until_{};
   std::deque<Kept> kept_;
   std::optional<BrokerRole> said_role_;
   wire::Epoch said_epoch_;
