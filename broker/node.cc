@@ -27,7 +27,7 @@ Election::Turn Node::turn(Time now, Effects& effects) {
 bool Node::ready() const { return acts() || (!rules() && standby_.follows()); }
 
 BrokerRole Node::role() const {
-  if (rules()) return suspended_ ? BrokerRole::kSuspended : BrokerRole::kManager;
+  if (rules() && acted_) return suspended_ ? BrokerRole::kSuspended : BrokerRole::kManager;
   return election_.settings().kind == wire::Kind::kWitness ? BrokerRole::kWitness : BrokerRole::kStandby;
 }
 

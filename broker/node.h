@@ -28,7 +28,7 @@ class Node {
   void step(Time now, const Event& event, Effects& effects);
   Time next_deadline() const;
 
-  // It rules; and, for acts(), its lease stands.
+  // It rules; and, for acts(), it may decide something: see Election.
   bool rules() const { return broker_ != nullptr; }
   bool acts() const { return rules() && !suspended_; }
   wire::Epoch epoch() const { return rules() ? broker_->state().epoch : election_.known(); }
@@ -142,6 +142,7 @@ class Node {
   bool acknowledge_ = false;  // the stream has brought something since the last pulse
   BrokerSet told_in_sync_ = 0;
   bool suspended_ = false;
+  bool acted_ = false;  // in this rule
   bool replaying_ = false;
   Time guests_due_ = kNever;  // the next signs of life to replicas
   // This process stood still: until then it reads what lay in its sockets. A client's hello among that would

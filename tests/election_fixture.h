@@ -65,7 +65,15 @@ class ElectionTest : public testing::Test {
     for (const BrokerNumber voter : voters) vote(voter, true);
     for (const BrokerNumber voter : voters) vote(voter, true);
     reach_disk();
+    commit(voters);
     ASSERT_TRUE(election_->acts(now_));
+  }
+  // It rules; its set is on its own disk and on theirs now.
+  void commit(const std::vector<BrokerNumber>& voters) {
+    ASSERT_TRUE(election_->rules());
+    reach_disk();
+    for (const BrokerNumber voter : voters)
+      say(voter, {.known = election_->epoch(), .position = kWhole, .set = election_->memory().set});
   }
 
   Election::Turn turn() { return {now_, effects_}; }

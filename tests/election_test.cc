@@ -31,7 +31,6 @@ TEST_F(ElectionTest, ACandidateAsksOnTrialThenWritesItsPromiseThenAsksForTheVote
   EXPECT_FALSE(election_->rules()) << "its own vote is not on disk yet";
   reach_disk();
   EXPECT_TRUE(election_->rules());
-  EXPECT_TRUE(election_->acts(now_));
   EXPECT_EQ(election_->epoch(), (wire::Epoch{2, 1}));
   EXPECT_FALSE(election_->stale());
   EXPECT_FALSE(election_->founds());
@@ -93,8 +92,44 @@ TEST_F(ElectionTest, VotesThatTookLongerThanALeaseAreAskedForAgain) {
   election_->voted(turn(), 3, late);
   EXPECT_EQ(asked_of(3).size(), 3u) << "an answer to the first question is none to the second";
   vote(3, true);
+  commit({3});
 
   EXPECT_TRUE(election_->acts(now_));
+}
+
+TEST_F(ElectionTest, OneThatRulesActsOnlyWhenAMajorityHasWrittenDownItsSet) {
+  build_follower();
+  die(2);
+  tick();
+  vote(3, true);
+  vote(3, true);
+  reach_disk();
+  ASSERT_TRUE(election_->rules());
+
+  const wire::Pulse first = told(3).back();
+  EXPECT_TRUE(first.rules);
+  EXPECT_EQ(first.set, (wire::SyncSet{{2, 1}, 1, only(1)})) << "to be written there while it is written here";
+  EXPECT_FALSE(election_->acts(now_));
+  say(3, {.known = {2, 1}, .set = first.set});
+  EXPECT_FALSE(election_->acts(now_)) << "its own copy is not on disk";
+  reach_disk();
+
+  EXPECT_TRUE(election_->acts(now_));
+}
+
+TEST_F(ElectionTest, AWriteMayTakeAnyTime) {
+  build_follower();
+  die(2);
+  tick();
+  vote(3, true);
+  vote(3, true);
+
+  pass(seconds(20));
+  EXPECT_EQ(asked_of(3).size(), 2u) << "asked on trial, and for the vote";
+  reach_disk();
+  vote(3, true);
+
+  EXPECT_TRUE(election_->rules());
 }
 
 TEST_F(ElectionTest, ANewcomerIsAskedAsWell) {

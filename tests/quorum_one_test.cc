@@ -27,6 +27,7 @@ TEST_F(QuorumOneTest, ASurvivorRulesAloneWhenTheOthersProcessIsGone) {
   tick();
   EXPECT_FALSE(election_->rules());
   reach_disk();
+  commit({});
 
   EXPECT_TRUE(election_->rules());
   EXPECT_EQ(election_->epoch(), (wire::Epoch{2, 1}));
@@ -72,6 +73,7 @@ TEST_F(QuorumOneTest, AManagerThatStoodStillDoubtsForDeadAfter) {
   election_->unreachable(turn(), 2, true);
   pass(milliseconds(20));
   reach_disk();
+  commit({});
   ASSERT_TRUE(election_->acts(now_));
 
   now_ += seconds(3);

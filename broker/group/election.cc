@@ -296,6 +296,7 @@ void Election::written(Turn turn, uint64_t number) {
   send_grants(turn);
   if (office_ == Office::kCandidate && !trial_ && on_disk_ >= own_write_) {
     grants_ |= only(settings_.self);
+    ask_until_ = turn.now + kVotePatience * settings_.dead_after;
     count_grants(turn);
   }
   if (rules()) refresh_committed();
@@ -314,14 +315,14 @@ void Election::send_pulse(Turn turn, Peer& peer, bool answer) {
   peer.last_sent = turn.now;
   wire::Pulse pulse;
   pulse.known = known();
-  pulse.rules = acts(turn.now);
+  pulse.rules = leads(turn.now);
   pulse.blank = memory_.blank;
   pulse.answer = answer;
   pulse.position = position_;
   pulse.hash = hash_;
   pulse.received = received_;
-  // Only what would survive: the manager counts on it.
-  if (on_disk_ == writes_) pulse.set = memory_.set;
+  // Only what would survive, for the manager counts on it; its own everybody may write down as it does.
+  if (on_disk_ == writes_ || rules()) pulse.set = memory_.set;
   if (rules()) pulse.succession.assign(succession_.begin(), succession_.end());
   pulse.sent_us = to_us(turn.now);
   pulse.echo_us = peer.newest_sent_us;
@@ -366,7 +367,7 @@ void Election::tick(Turn turn, Duration stalled) {
       doubt_until_ = Time{};
     renew_lease();
   }
-  if (rules() && acts(turn.now) == suspended_) {
+  if (rules() && leads(turn.now) == suspended_) {
     suspended_ = !suspended_;
     suspended_since_ = turn.now;
     pulse_all(turn, true);
@@ -382,7 +383,7 @@ void Election::tick(Turn turn, Duration stalled) {
     if (peer.held && later(peer.held_since, settings_.dead_after) <= turn.now) peer.held.reset();
   });
   if (manager_ != kNoBroker && !manager_lives(turn.now)) lose_manager(turn);
-  if (office_ == Office::kCandidate && ask_until_ <= turn.now) give_up(turn);
+  if (ask_until() <= turn.now) give_up(turn);
   if (office_ == Office::kFollower && stand_at_ <= turn.now) stand(turn);
 }
 
@@ -402,7 +403,7 @@ Time Election::next_deadline() const {
     const Time silent = link_lost_ ? Time{} : later(peers_[manager_].last_ruling, settings_.dead_after);
     due = std::min(due, std::max(silent, lease_of_manager()));
   }
-  if (office_ == Office::kCandidate) due = std::min(due, ask_until_);
+  due = std::min(due, ask_until());
   if (office_ == Office::kFollower) due = std::min(due, stand_at_);
   return due;
 }

@@ -66,16 +66,18 @@ class Election {
 
   // ---- What this broker is.
   bool rules() const { return office_ == Office::kManager; }
-  // It rules and its lease stands: it may send copies, replies and refusals.
-  bool acts(Time now) const { return rules() && lease_ > now; }
+  // It rules, its lease stands, and a majority has written down its in-sync set: it may send copies, replies
+  // and refusals. Before that, whoever was in sync with the manager before it could still be elected, and
+  // would do again what this one has done.
+  bool acts(Time now) const { return leads(now) && committed_.epoch == epoch_; }
   wire::Epoch epoch() const { return epoch_; }  // of its own rule
   bool stale() const { return stale_; }         // it won without having been in sync
   bool founds() const { return founds_; }       // nobody ever ruled before, as far as anybody knows
   BrokerNumber manager() const { return rules() ? settings_.self : manager_; }
   wire::Epoch known() const;  // the highest epoch it has promised to or obeyed
   const Memory& memory() const { return memory_; }
-  // A majority has written down that the newest in-sync set is this manager's; until then those of the last
-  // one that was must be waited for.
+  // Of a manager that acts: those that a majority has written down as in sync; until it has written down that
+  // one is not any more it must be waited for.
   BrokerSet committed_members() const { return committed_.members; }
   struct PeerView {
     bool up = false;
@@ -106,8 +108,6 @@ class Election {
     Time held_since{};
     bool up() const { return link != kNoLink; }
   };
-  // Votes that are being written; an asker has one at a time, and asks again only when it was answered.
-  static constexpr size_t kMaxGrants = 64;
   // How many times dead-after a candidate waits for votes: voters write them down, and disks can be slow.
   static constexpr int kVotePatience = 4;
   // Those behind in the succession leave the first this much time each.
@@ -130,6 +130,7 @@ class Election {
     const_cast<Election*>(this)->each_peer(visit);
   }
 
+  bool leads(Time now) const { return rules() && lease_ > now; }
   void renew_lease();
   Time lease_from_echoes() const;
   bool manager_lives(Time now) const;
@@ -149,6 +150,7 @@ class Election {
   Duration my_turn() const;
   void stand(Turn turn);
   void stand_later(Time at);
+  Time ask_until() const;
   void give_up(Turn turn);
   void count_grants(Turn turn);
   void rule(Turn turn);
@@ -188,7 +190,7 @@ class Election {
   uint64_t own_write_ = 0;
   Time asked_at_{}, ask_until_ = kNever;
   Time stand_at_ = kNever;
-  std::vector<Grant> grants_to_write_;
+  std::vector<Grant> grants_to_write_;  // one an asker
   // Who got this broker's vote last rules on the strength of it for a while: nobody else gets it then.
   BrokerNumber lease_given_to_ = kNoBroker;
   Time lease_given_until_{};
@@ -199,7 +201,7 @@ class Election {
   bool founds_ = false;
   Time lease_{};  // it may act until then
   wire::SyncSet committed_;
-  bool suspended_ = false;  // what the last pulse said
+  bool suspended_ = false;  // its lease has ended; what the last pulse said
   Time suspended_since_{};
   Time doubt_until_{};  // quorum one: this process stood still, somebody may have taken over
 

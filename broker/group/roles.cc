@@ -56,7 +56,7 @@ void Node::promote(Time now, Effects& effects) {
   followed_ = {};
   broker_ = std::make_unique<Broker>(settings_, epoch);
   broker_->counters() = counters_;
-  suspended_ = false;
+  suspended_ = acted_ = false;
   told_in_sync_ = 0;
   // Everybody learns at once, before anything else is done.
   effects.emplace_back(Announce{epoch, true});
@@ -95,6 +95,7 @@ void Node::depose(Time now, Effects& effects) {
 
 void Node::suspend_or_resume(Time now, Effects& effects) {
   const bool acts = election_.acts(now);
+  acted_ = acted_ || acts;
   if (acts != suspended_) return;
   suspended_ = !acts;
   effects.emplace_back(HoldReads{suspended_});
@@ -145,6 +146,7 @@ bool Node::hand_over(Time now, Effects& effects) {
 }
 
 void Node::say_role(Effects& effects) {
+  if (rules() && !acted_) return;  // for most it is a standby still
   if (said_role_ == role() && said_epoch_ == (rules() ? epoch() : said_epoch_)) return;
   said_role_ = role();
   said_epoch_ = epoch();

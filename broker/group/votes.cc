@@ -65,6 +65,7 @@ bool Election::has_given_lease(BrokerNumber other_than, Time now) const {
 bool Election::may_stand(Time now) const {
   if (settings_.self == kNoBroker || settings_.kind != Kind::kVoter || leaving_) return false;
   if (!blank_may_vote() || !enough_reachable(now)) return false;
+  if (!grants_to_write_.empty()) return false;  // whoever asked has its vote as soon as it is on disk
   if (now < silent_until_ || has_given_lease(settings_.self, now)) return false;
   return is_fresh() || !set_member_left(memory_.set, settings_.self, now);
 }
@@ -147,6 +148,12 @@ void Election::voted(Turn turn, BrokerNumber number, const wire::Vote& vote) {
   });
   const bool counts = !peer.told.blank || memory_.blank;
   if (settings_.quorum == Quorum::kOne ? counts : hopeful < settings_.majority()) give_up(turn);
+}
+
+// Its own disk may take any time: it is not asked twice.
+Time Election::ask_until() const {
+  const bool writes = office_ == Office::kCandidate && !trial_ && on_disk_ < own_write_;
+  return office_ == Office::kCandidate && !writes ? ask_until_ : kNever;
 }
 
 // The pause is random, so that rivals do not meet again.
@@ -232,7 +239,7 @@ void Election::answer(Turn turn, BrokerNumber number) {
   lease_given_to_ = number;
   lease_given_until_ = later(turn.now, settings_.demote_after);
   const Memory before = std::exchange(memory_, {.blank = false, .promised = ask.epoch, .set = newest});
-  if (grants_to_write_.size() >= kMaxGrants) grants_to_write_.erase(grants_to_write_.begin());
+  std::erase_if(grants_to_write_, [&](const Grant& grant) { return grant.to == number; });
   grants_to_write_.push_back({number, ask.epoch, before == memory_ ? writes_ : write(turn), ask.sent_us});
   if (office_ == Office::kCandidate) {
     office_ = Office::kFollower;
@@ -287,7 +294,8 @@ void Election::send_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& as
 }
 
 std::string Election::trouble(Time now) const {
-  if (rules()) return acts(now) ? "" : "it is cut off from the majority of its group";
+  if (rules() && !leads(now)) return "it is cut off from the majority of its group";
+  if (rules()) return acts(now) ? "" : "it waits until a majority has written down that it rules";
   if (manager_ != kNoBroker) return "";
   if (settings_.self == kNoBroker) return "it follows a group from outside, and knows of no manager there";
   uint32_t reachable = 1;
