@@ -5,6 +5,7 @@
 // direction.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/time.h"
@@ -27,12 +28,19 @@ class Transit {
       return Duration::zero();
     }
     age(received_us);
-    if (took <= fastest_us_) {
-      fastest_us_ = took;
-      return Duration::zero();
-    }
-    const uint64_t excess = static_cast<uint64_t>(took) - static_cast<uint64_t>(fastest_us_);
+    fastest_us_ = std::min(fastest_us_, took);
+    const int64_t usual = is_sure() ? fastest_us_ : std::min(least_us_, took);
+    const uint64_t excess = static_cast<uint64_t>(took) - static_cast<uint64_t>(usual);
     return from_us(excess > kMostUs ? static_cast<int64_t>(kMostUs) : static_cast<int64_t>(excess));
+  }
+
+  // Whoever sent a frame at `their_us` had read what we sent at `own_us`. No frame can have been faster than
+  // that leaves room for; if all that have come were much slower, they have waited for the same thing (a
+  // handshake that lay in a stopped process's socket), and what follows is measured by this bound instead.
+  void bound(int64_t own_us, int64_t their_us) {
+    const auto least = static_cast<int64_t>(static_cast<uint64_t>(own_us) - static_cast<uint64_t>(their_us));
+    if (!bounded_ || least > least_us_) least_us_ = least;
+    bounded_ = true;
   }
 
  private:
@@ -40,16 +48,26 @@ class Transit {
   // impossible to reach again and every frame would be charged.
   static constexpr int64_t kDriftDivisor = 10000;  // 100 parts per million
   static constexpr uint64_t kMostUs = uint64_t{1} << 50;
+  // Round trips of a LAN are shorter, stops that matter longer.
+  static constexpr uint64_t kSureUs = 100'000;
+
+  bool is_sure() const {
+    return !bounded_ || least_us_ >= fastest_us_ ||
+           static_cast<uint64_t>(fastest_us_) - static_cast<uint64_t>(least_us_) <= kSureUs;
+  }
 
   void age(int64_t received_us) {
     const int64_t step = (received_us - aged_us_) / kDriftDivisor;
     if (step <= 0) return;
     fastest_us_ = static_cast<int64_t>(static_cast<uint64_t>(fastest_us_) + static_cast<uint64_t>(step));
+    least_us_ = static_cast<int64_t>(static_cast<uint64_t>(least_us_) - static_cast<uint64_t>(step));
     aged_us_ = received_us;
   }
 
   bool known_ = false;
   int64_t fastest_us_ = 0;
+  bool bounded_ = false;
+  int64_t least_us_ = 0;
   int64_t aged_us_ = 0;
 };
 

@@ -84,6 +84,7 @@ void Replica::on(Turn& turn, LinkUp& event) {
   peer.link = event.link;
   peer.phase = Phase::kGreeted;
   peer.last_heard = peer.last_sent = turn.now;
+  peer.hello_us = to_us(turn.now);
   wire::Hello hello{.version_min = wire::kVersionMin,
                     .version_max = wire::kVersionMax,
                     .role = wire::Role::kReplica,
@@ -120,6 +121,7 @@ void Replica::on(Turn& turn, WelcomeArrived& event) {
   peer->dead_after =
       std::max<Duration>(from_us(static_cast<int64_t>(welcome.dead_after_us)), 2 * peer->heartbeat);
   peer->newest_sent_us = welcome.sent_us;
+  peer->transit.bound(peer->hello_us, welcome.sent_us);
   peer->transit.excess(turn.now, welcome.sent_us);
   turn.effects.push_back(Admit{peer->link, welcome.max_payload});
   if (welcome.rules) begin_rule(turn, *peer, welcome.epoch);
@@ -131,6 +133,8 @@ void Replica::on(Turn& turn, DummyArrived& event) {
   if (peer->phase == Phase::kGreeted)
     return close(turn, *peer, CloseReason::kOutOfOrder, "a dummy before the welcome");
   peer->newest_sent_us = event.dummy.sent_us;
+  const int64_t echo_us = event.dummy.echo_us;
+  if (echo_us > 0 && echo_us <= to_us(turn.now)) peer->transit.bound(echo_us, event.dummy.sent_us);
   peer->transit.excess(turn.now, event.dummy.sent_us);
   if (peer->phase == Phase::kWelcomed) {
     // The broker has read the registration: its answers come in order.

@@ -81,6 +81,7 @@ class Replica {
     Time last_heard, last_sent;
     Duration heartbeat = kFirstHeartbeat, dead_after = kHandshakeLimit;  // until the welcome tells
     uint64_t max_payload = 0;
+    int64_t hello_us = 0;        // when ours was sent
     int64_t newest_sent_us = 0;  // the newest send time of the broker's that arrived here
     std::string name;
     bool farewell_heard = false;  // it has read that this replica leaves: nothing more is under way

@@ -292,6 +292,24 @@ TEST(Transit, AFasterFrameIsTheNewMeasure) {
   EXPECT_EQ(transit.excess(kStart + milliseconds(2), 2'000), milliseconds(2));
 }
 
+TEST(Transit, AHandshakeThatWaitedItselfIsNotTheMeasure) {
+  constexpr int64_t kHello = 1'000'000, kWelcome = 77'001'000, kCopy = 77'010'000;  // of two clocks
+  const Time woke = Time{} + std::chrono::microseconds(kHello) + std::chrono::seconds(3);
+  Transit transit, unbounded;
+  transit.bound(kHello, kWelcome);
+  transit.excess(woke, kWelcome);
+  unbounded.excess(woke, kWelcome);
+
+  EXPECT_GE(transit.excess(woke, kCopy), std::chrono::milliseconds(2990))
+      << "it may have waited all the time";
+  EXPECT_LT(unbounded.excess(woke, kCopy), std::chrono::milliseconds(10));
+  const int64_t asked = to_us(woke) + 50'000;
+  transit.bound(asked, kWelcome + 3'050'200);
+  const Time answered = Time{} + std::chrono::microseconds(asked + 400);
+
+  EXPECT_LT(transit.excess(answered, kWelcome + 3'050'200), std::chrono::milliseconds(1)) << "a quick answer";
+}
+
 TEST(Transit, AnotherClocksDriftIsForgivenInTime) {
   Transit transit;
   transit.excess(kStart, 0);
