@@ -30,6 +30,9 @@ inline constexpr uint64_t kRetainedBytes = uint64_t{16} << 20;
 inline constexpr uint64_t kRetainedInAll = uint64_t{512} << 20;
 inline constexpr uint64_t kSmallResult = 4096;
 
+// Payload bytes outstanding at a replica from which it gets no more: what it has not read waits at its link.
+inline constexpr uint64_t kReplicaBytes = uint64_t{128} << 20;
+
 // Loads are compared in copies a worker, in these parts of one; what doubt about a replica adds to its load.
 inline constexpr uint64_t kLoadUnit = 1024;
 inline constexpr double kFailureLoad = 4;   // for one that fails everything
@@ -63,12 +66,13 @@ inline constexpr Duration kRecovering = std::chrono::milliseconds(20);
 inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step sends: a turn must end
 // A manager that leaves waits so long for its successor to rule.
 inline constexpr Duration kHandOverLimit = std::chrono::seconds(2);
-inline constexpr uint32_t kMaxStatusAskers = 256;  // who wait for the next status text
-inline constexpr uint32_t kMaxStrangers = 4096;    // links in handshake
-inline constexpr uint32_t kMaxRefused = 64;        // brokers of another group whose refusal is remembered
+inline constexpr uint32_t kMaxStrangers = 4096;  // links in handshake
+inline constexpr uint32_t kMaxRefused = 64;      // peers whose refusal is remembered
 
 static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
-static_assert(2 * kMostMaxPayload <= wire::kWriteLimit && kFollowerBytes <= wire::kWriteLimit);
+static_assert(2 * (kMostMaxPayload + wire::kMaxEnvelope) < wire::kWriteLimit &&
+              kFollowerBytes <= wire::kWriteLimit);
+static_assert(kReplicaBytes + kMostMaxPayload + wire::kMaxEnvelope < wire::kWriteLimit);
 static_assert(kMostMaxPayload <= wire::kMaxMaxPayload);
 static_assert(kDefaultMaxClients <= kMaxSessions);
 static_assert(kMaxThreshold >= 2 * wire::kMaxWorkers, "a threshold below twice the workers lets them idle");

@@ -84,11 +84,13 @@ CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, uint32_t 
                 .place = replica.outstanding(),
                 .sent = now,
                 .waited_here = request.level_wait,
+                .bytes = request.payload.size(),
                 .halted = false,
                 .adopted = false};
   request.copies.push_back(id);
   ++request.dispatched;
   replica.copies.push_back(id);
+  replica.bytes += request.payload.size();
   replica.last_picked = ++picks;
   ++counters.dispatched;
   index_replica(replica_id);
@@ -104,6 +106,7 @@ void State::remove_copy(CopyId id) {
   replica.copies[place] = replica.copies.back();
   copies[replica.copies[place]].place = place;
   replica.copies.pop_back();
+  replica.bytes -= copy.bytes;
   copies.give_back(id);
   index_replica(replica_id);
 }

@@ -94,6 +94,7 @@ struct Copy {
   uint32_t place = 0;  // in its replica's list
   Time sent;
   Duration waited_here{};  // what its request had waited at this level when it was sent
+  uint64_t bytes = 0;      // of the payload
   bool halted = false;
   bool adopted = false;  // its times are from under an earlier manager
 };
@@ -110,8 +111,9 @@ struct Replica {
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
-  bool awaited = false;        // has not said yet what it holds from an earlier manager
+  bool unheard = false;        // has not said yet what it holds from an earlier manager
   std::vector<CopyId> copies;  // outstanding
+  uint64_t bytes = 0;          // of their payloads
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
   uint64_t last_picked = 0;
@@ -130,7 +132,10 @@ struct Replica {
   bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
-  bool takes_copies() const { return !leaving && !awaited && outstanding() < threshold; }
+  bool has_room() const { return outstanding() < room() && bytes < kReplicaBytes; }
+  bool takes_copies() const {
+    return !leaving && !unheard && outstanding() < threshold && bytes < kReplicaBytes;
+  }
 };
 
 // One replica's membership in one service: an item of the service's heap.
@@ -313,7 +318,7 @@ struct State {
   std::vector<RequestHandle> inherited;  // oldest first
   size_t sent_again = 0;                 // of them, so many have been looked at
   Time recovers_at = kNever;             // replicas have said what they hold by then
-  uint32_t awaited_replicas = 0;         // that have not yet
+  uint32_t unheard_replicas = 0;         // that have not yet
   bool took_over = false;                // there was a manager before
   bool stale = false;                    // nobody who was in sync was left: only what clients confirm is run
 

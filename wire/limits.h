@@ -16,7 +16,7 @@ inline constexpr uint32_t kMaxEnvelope = 1 << 20;         // bytes; a full batch
 inline constexpr uint64_t kDefaultMaxPayload = 16 << 20;  // bytes; a broker's --max-payload
 inline constexpr uint64_t kMaxMaxPayload = 1 << 30;       // bytes; beyond it a payload is not even skipped
 // Bytes that may wait to be written to one peer. Payloads that several links share count for each.
-inline constexpr size_t kWriteLimit = size_t{256} << 20;
+inline constexpr size_t kWriteLimit = size_t{264} << 20;
 inline constexpr uint32_t kMaxNameBytes = 255;   // of services, replicas, clients, clusters
 inline constexpr uint32_t kMaxTextBytes = 4096;  // of failures and reasons; longer ones are cut
 inline constexpr uint32_t kMaxLevels = 16;

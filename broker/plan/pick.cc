@@ -58,8 +58,7 @@ void pick_loaded(const State& state, ServiceId service_id, const ReplicaList& le
   for (size_t i = 0; i < members.size(); ++i) {
     const ReplicaId id = members[(state.picks + i) % members.size()];
     const Replica& replica = state.replicas[id];
-    const bool has_room = replica.outstanding() < replica.room();
-    if (replica.leaving || !has_room || contains(leave_out, id)) continue;
+    if (replica.leaving || replica.unheard || !replica.has_room() || contains(leave_out, id)) continue;
     picked.push_back(id);
     return;
   }

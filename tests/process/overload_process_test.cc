@@ -2,6 +2,8 @@
 // copy wins.
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "../poll.h"
 #include "cluster.h"
 #include "stalls.h"
@@ -38,6 +40,26 @@ TEST(Overload, AFullQueueRefusesFastAndGoodWorkGoesOn) {
   figure("overload, refusals", result.at("refused"));
   figure("overload, longest stall of the machine", stalls.longest() * 1000, "ms");
   figure("overload, refusal p99", result.at("refusal_us/p99") / 1000, "ms");
+}
+
+TEST(Overload, LargePayloadsWaitAtTheManagerAndNotAtALink) {
+  Cluster cluster;
+  cluster.start_broker({"--dead-after", "20s"});
+  Process& replica = cluster.start_replica("a", {"--workers", "16", "--builtin", "echo"});
+  replica.signal(SIGSTOP);
+
+  const auto bench = cluster.start_bench({"--levels", "a", "--window", "30", "--requests", "30", "--payload",
+                                          "16MiB", "--deadline", "30s", "--require-all"});
+  ASSERT_TRUE(eventually([&] { return cluster.metric("redoubt_pending_requests") == 30; }, 20s))
+      << bench->err();
+  const double out = cluster.metric("redoubt_copies_outstanding");
+  replica.signal(SIGCONT);
+  const Numbers result = cluster.result_of(*bench);
+
+  EXPECT_GT(out, 1);
+  EXPECT_LE(out, 9) << "128 MiB, and one more";
+  expect_all_answered(result);
+  EXPECT_EQ(cluster.metric("redoubt_copies_total{fate=\"lost\"}"), 0);
 }
 
 TEST(Overload, NothingThatWasRefusedIsExecuted) {
