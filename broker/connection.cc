@@ -55,9 +55,9 @@ void Connection::on_message(net::Link&, wire::Message& message) {
 }
 
 void Connection::greet(wire::Hello& hello) {
-  if (const auto refusal = wire::judge(hello, shell_.cluster()))
-    return shell_.close(*this, refusal->reason, refusal->text);
   hello_ = std::move(hello);
+  if (const auto refusal = wire::judge(hello_, shell_.cluster()))
+    return shell_.close(*this, refusal->reason, refusal->text);
   if (hello_.role == wire::Role::kClient && shell_.clients_full())
     return shell_.close(*this, CloseReason::kTooManyClients, "the limit of --max-clients is reached");
   const bool broker = hello_.role == wire::Role::kBroker;
@@ -109,7 +109,7 @@ void Connection::enlist(const wire::Enlist& enlistment) {
   number_ = enlistment.broker;
   since_ = shell_.loop().now();
   shell_.greeted(*this);
-  shell_.step(BrokerUp{id_, hello_, enlistment, dialled});
+  shell_.step(BrokerUp{id_, hello_, enlistment, dialled ? dialler_ + 1 : 0});
 }
 
 void Connection::from_broker(wire::Message& message) {

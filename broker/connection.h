@@ -51,6 +51,8 @@ class Connection final : public net::LinkUser {
   bool was_told() const { return is_guest() || stage_ == Stage::kUnregistered; }
   bool is_guest() const { return stage_ == Stage::kClient || stage_ == Stage::kReplica; }
   const wire::Hello& hello() const { return hello_; }
+  // It has asked for a status text that it has not got yet.
+  bool asks_status = false;
 
  private:
   static constexpr Duration kLasting = std::chrono::milliseconds(500);

@@ -91,7 +91,9 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
     const std::string who = connection.hello().name.empty() ? "a stranger" : connection.hello().name;
     const bool one_of_two = connection.hello().role == wire::Role::kBroker &&
                             (reason == CloseReason::kReplaced || reason == CloseReason::kDuplicateName);
-    const bool repeated = reason == CloseReason::kGroup && refused_before(who, text);
+    const bool refused =
+        reason == CloseReason::kGroup || reason == CloseReason::kCluster || reason == CloseReason::kVersion;
+    const bool repeated = refused && refused_before(who, text);
     if (!one_of_two && !repeated)
       observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
                       std::string(wire::name_of(reason)) + ": " + text});
@@ -227,7 +229,9 @@ std::unique_ptr<Snapshot> Shell::snapshot() {
 }
 
 void Shell::answer_status(Connection& connection) {
-  if (status_writer_ && status_askers_.size() < kMaxStatusAskers) status_askers_.push_back(connection.id());
+  // Who asks again before it has been answered gets one answer.
+  if (!status_writer_ || std::exchange(connection.asks_status, true)) return;
+  status_askers_.push_back(connection.id());
 }
 
 // One snapshot for all who have asked by now, and one at a time: who asks often must not cost the others
@@ -237,8 +241,12 @@ void Shell::write_status() {
   status_writer_(take_snapshot(), [this, askers = std::exchange(status_askers_, {})](std::string text) {
     asio::post(loop_.io(), [this, askers, status = wire::StatusReply{Payload(text)}] {
       writing_status_ = false;
-      for (const LinkId id : askers)
-        if (Connection* asker = find(id)) asker->link().send(status);
+      for (const LinkId id : askers) {
+        Connection* asker = find(id);
+        if (!asker) continue;
+        asker->asks_status = false;
+        asker->link().send(status);
+      }
     });
   });
 }

@@ -304,11 +304,12 @@ void Shell::broker_up(net::Link& link, uint64_t max_payload) {
   ask_status(link);
 }
 
-// What was asked on another link is asked again; on this one the answer is still to come.
+// One question at a time, for all who wait by then. What was asked on another link is asked again.
 void Shell::ask_status(net::Link& link) {
-  if (link.id() != status_link_) status_asked_ = 0;
+  if (link.id() == status_link_ && status_asked_ > 0) return;
   status_link_ = link.id();
-  for (; status_asked_ < status_waiters_.size(); ++status_asked_) link.send(wire::StatusQuery{});
+  status_asked_ = status_waiters_.size();
+  if (status_asked_ > 0) link.send(wire::StatusQuery{});
 }
 
 void Shell::broker_down() { session_.link_down(); }
@@ -320,11 +321,13 @@ bool Shell::broker_said(net::Link& link, wire::Message& message) {
     return true;
   }
   if (const auto* status = std::get_if<wire::StatusReply>(&message)) {
-    if (link.id() != status_link_) return true;
-    if (status_asked_ == 0) return false;
-    --status_asked_;
-    status_waiters_.front()->finish(status->payload.str());
-    status_waiters_.pop_front();
+    // One that was asked earlier, on this link or another, may answer late.
+    if (link.id() != status_link_) return status_link_ != 0;
+    for (; status_asked_ > 0; --status_asked_) {
+      status_waiters_.front()->finish(status->payload.str());
+      status_waiters_.pop_front();
+    }
+    if (!status_waiters_.empty()) ask_status(link);
     return true;
   }
   return false;

@@ -117,7 +117,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   Recycled<Command> taking_;
 
   std::deque<std::shared_ptr<StatusWaiter>> status_waiters_;
-  size_t status_asked_ = 0;   // the first of them have been asked for, and not answered,
+  size_t status_asked_ = 0;   // the first of them wait for the answer to a question that is out
   uint64_t status_link_ = 0;  // on this link
 
   std::thread thread_;

@@ -71,7 +71,9 @@ std::string expiry_text(const wire::Request& request, uint32_t level, bool runni
 }
 
 std::string silence_text(Duration deadline) { return "no answer within " + readable(deadline); }
-std::string unreached_text(Duration deadline) { return "no broker was reached within " + readable(deadline); }
+std::string unreached_text(Duration deadline) {
+  return "no broker that rules was reached within " + readable(deadline);
+}
 
 }  // namespace client
 }  // namespace redoubt
