@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -92,6 +93,9 @@ Result<Memory> MemoryFile::open(const std::string& folder, uint64_t group_hash, 
   path_ = folder + "/votes";
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) return Error{"--data-dir: cannot open " + path_ + ": " + reason()};
+  struct stat kind {};
+  if (::fstat(file_, &kind) != 0 || !S_ISREG(kind.st_mode))
+    return Error{"--data-dir: " + path_ + " is not a file; remove it, or give another folder"};
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0)
     return Error{"--data-dir: " + path_ +
                  " is in use by another broker; give each broker a folder of its own"};

@@ -4,8 +4,13 @@
 
 #include <array>
 
+// A block that is used again would hide what the sanitizers look for. GCC and clang tell of them differently.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define REDOUBT_PLAIN_PAYLOADS  // a block that is used again would hide what the sanitizers look for
+#define REDOUBT_PLAIN_PAYLOADS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define REDOUBT_PLAIN_PAYLOADS
+#endif
 #endif
 
 namespace redoubt::payload_memory {

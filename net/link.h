@@ -44,7 +44,8 @@ class Link : public std::enable_shared_from_this<Link> {
   // has not been begun.
   template <class Message>
   void send_first(const Message& message) {
-    if (closed_) return;
+    // A peer that reads nothing is not told again and again that we live.
+    if (closed_ || first_.bytes() > kFirstLimit) return;
     wire::Outbox& out = waits_writable_ ? first_ : out_;
     wire::encode(message, out);
     out.end_frame();
@@ -71,6 +72,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
  private:
   friend class Loop;
+  static constexpr size_t kFirstLimit = 64 * 1024;
 
   void flush();
   ssize_t write_some();

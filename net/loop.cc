@@ -7,11 +7,7 @@
 
 namespace redoubt::net {
 
-namespace {
-constexpr size_t kReadBuffer = 40 * 1024;
-}
-
-Loop::Loop() : io_(1), read_buffer_(kReadBuffer) {}
+Loop::Loop() : io_(1), read_buffer_(kBytesATurn) {}
 Loop::~Loop() = default;
 
 void Loop::run(const std::function<void()>& turn_end) {

@@ -1,11 +1,16 @@
 // The part of BrokerWorld that follows the checkpoint stream. Every follower is a real Standby: what it says
 // of itself is what it made of the messages that it has read. The commands:
-//   standby NAME NUMBER           a broker of the group comes, or comes back with what it has; number 0: a
-//   learner pulse NAME [reads=N]          it reads what is under way to it, all or so many messages, and
-//   acknowledges committed [NUMBER ...]        a majority has written down that these are in sync rule NAME
-//   NUMBER [stale]      the manager is gone, and this one rules with what it has read: all links are new
-//   holds REPLICA [COPY ...]      the replica says which copies it runs from earlier managers; COPY:queued
-//   waits there
+//
+// standby NAME NUMBER: a broker of the group comes, or comes back with what it has; number 0: a learner.
+//
+// pulse NAME [reads=N]: it reads what is under way to it, all or so many messages, and acknowledges.
+//
+// committed [NUMBER ...]: a majority has written down that these are in sync.
+//
+// rule NAME NUMBER [stale]: the manager is gone, and this one rules with what it has read. All links are new.
+//
+// holds REPLICA [COPY ...]: the replica says which copies it has from earlier managers; COPY:queued waits
+// there.
 #include "broker/steps.h"
 #include "tests/world_arguments.h"
 

@@ -109,7 +109,7 @@ void Outbox::forget_ends() {
   if (bytes_ == 0) {
     written_ = last_end_ = 0;
     ends_.clear();
-    if (ends_.capacity() > 64) ends_.shrink_to_fit();
+    if (ends_.capacity() > 1024) ends_.shrink_to_fit();
   } else {
     ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(next_end_));
   }

@@ -30,7 +30,7 @@ void deadlines_passed(Turn& turn) {
     const RequestHandle id = state.deadlines.top();
     Request& request = state.requests[id];
     Outcome outcome{.status = wire::Status::kExpired, .text = where(state, request, turn.now)};
-    outcome.running = request.phase == Request::Phase::kRunning;
+    outcome.running = request.phase == Request::Phase::kRunning && !request.copies.empty();
     if (request.phase == Request::Phase::kQueued)
       state.dequeue(id, turn.now);
     else
