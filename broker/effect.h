@@ -149,7 +149,8 @@ struct Note {
     kBrokerLost,
     kInSync,
     kOutOfSync,
-    kGroup  // what an operator should know about the group
+    kRules,  // another broker does; its epoch in `text`
+    kGroup   // what an operator should know about the group
   };
   Kind kind;
   std::string name, text;

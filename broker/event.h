@@ -76,12 +76,12 @@ struct HoldingArrived {
 
 // ---- Other brokers.
 
-// A broker has enlisted. `dialled`: by us; else it dialled us.
+// A broker has enlisted. `dialled`: at the place of this broker of the list, by us; 0: it dialled us.
 struct BrokerUp {
   LinkId link;
   const wire::Hello& hello;
   const wire::Enlist& enlist;
-  bool dialled;
+  uint32_t dialled;
 };
 
 // A broker of the group cannot be reached. `refused`: its host says that nobody listens there.

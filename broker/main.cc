@@ -48,6 +48,9 @@ void observe(const Note& note) {
     case Note::Kind::kOutOfSync:
       spdlog::warn("standby {} is out of sync: {}", note.name, note.text);
       break;
+    case Note::Kind::kRules:
+      spdlog::info("broker {} rules, epoch {}", note.name, note.text);
+      break;
     case Note::Kind::kGroup:
       spdlog::warn("{}: {}", note.name, note.text);
       break;
@@ -79,6 +82,12 @@ int run(const Flags& flags, Setup setup) {
       return 1;
     }
     memory = *found;
+    if (memory.blank)
+      spdlog::info(
+          "no votes in {}: it neither votes nor stands before a manager has told it all, or most of its "
+          "group "
+          "begin anew with it",
+          setup.folder);
   }
   bool ready = false;
   const auto on_role = [&](const RoleChanged& change) {

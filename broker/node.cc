@@ -129,6 +129,7 @@ void Node::tick(Time now, Effects& effects) {
   // Before anything else is done: a manager that does not know whether it still rules does nothing.
   settle(now, effects);
   if (guests_due_ <= now) keep_guests_warm(now, stalled, effects);
+  watch_trouble(now, effects);
   if (leave_at_ <= now && !left_) {
     left_ = true;
     leave_at_ = kNever;

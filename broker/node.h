@@ -99,7 +99,7 @@ class Node {
   void tick(Time now, Effects& effects);
   void link_lost(Time now, LinkId link, const std::string& why, Effects& effects);
   void note_closed_links(Time now, size_t from, Effects& effects);
-  Time own_due() const { return std::min({election_due_, leave_at_, guests_due_}); }
+  Time own_due() const { return std::min({election_due_, leave_at_, guests_due_, trouble_at_}); }
 
   // others.cc: brokers come and go, and what they say.
   void broker_up(Time now, const BrokerUp& event, Effects& effects);
@@ -126,6 +126,7 @@ class Node {
   void stop(Time now, Effects& effects);
   bool hand_over(Time now, Effects& effects);
   void say_role(Effects& effects);
+  void watch_trouble(Time now, Effects& effects);
 
   Settings settings_;
   Election election_;
@@ -152,6 +153,9 @@ class Node {
   std::optional<BrokerRole> said_role_;
   wire::Epoch said_epoch_;
   bool stopping_ = false, left_ = false;
+  // Nobody rules, or it is cut off: to be told then, unless it has been.
+  Time trouble_at_ = kNever;
+  bool troubled_ = false;
   Time leave_at_ = kNever;
   Time last_step_{};
   mutable Time election_due_ = Time{};  // cached: its peers are walked only when something changed there

@@ -94,6 +94,7 @@ void manager_of(const State& state, Snapshot& view) {
     to.service_p50_us = replica.service_us.quantile(0.5);
     to.service_p99_us = replica.service_us.quantile(0.99);
     to.leaving = replica.leaving;
+    to.unheard = replica.unheard;
   });
   for (const Service& service : state.services)
     view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()), service.queued,

@@ -28,6 +28,7 @@ struct ReplicaView {
   uint64_t completed = 0, failed = 0;
   uint64_t service_p50_us = 0, service_p99_us = 0;
   bool leaving = false;
+  bool unheard = false;  // it has not said what it holds from an earlier manager, and gets nothing before
 };
 
 struct ServiceView {

@@ -88,6 +88,7 @@ std::string status_json(const Snapshot& view) {
          {"completed", replica.completed},
          {"failed", replica.failed},
          {"leaving", replica.leaving},
+         {"unheard", replica.unheard},
          {"service_us", {{"p50", replica.service_p50_us}, {"p99", replica.service_p99_us}}}});
   out["services"] = Json::array();
   for (const ServiceView& service : view.services)

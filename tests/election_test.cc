@@ -117,6 +117,36 @@ TEST_F(ElectionTest, OneThatRulesActsOnlyWhenAMajorityHasWrittenDownItsSet) {
   EXPECT_TRUE(election_->acts(now_));
 }
 
+TEST_F(ElectionTest, ADeadBrokerThatIsDialledAgainAndAgainDoesNotHurryAVoter) {
+  build_follower();
+  die(2);
+  ask(question({2, 3}));
+  const auto refused_again = [&](Duration time) {
+    for (Duration passed{}; passed < time; passed += milliseconds(100)) {
+      pass(milliseconds(100));
+      election_->unreachable(turn(), 2, true);
+    }
+  };
+
+  refused_again(milliseconds(1900));
+  EXPECT_FALSE(stands()) << "its vote is on the way to disk";
+  reach_disk();
+  refused_again(milliseconds(400));
+
+  EXPECT_FALSE(stands()) << "the asker has its time";
+}
+
+TEST_F(ElectionTest, WhoseVoteIsOnTheWayToDiskGivesNoRivalHope) {
+  build_follower();
+  die(2);
+  tick();
+  vote(3, true);
+
+  ask(question({3, 3}, true));
+
+  EXPECT_THAT(answers(), ElementsAre(false));
+}
+
 TEST_F(ElectionTest, AWriteMayTakeAnyTime) {
   build_follower();
   die(2);

@@ -7,13 +7,14 @@
 namespace redoubt::broker {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 class NodeTest : public testing::Test {
  protected:
-  NodeTest() : node_(Settings{}, group(), Memory{}) { step(Tick{}); }
+  NodeTest() : node_(std::make_unique<Node>(Settings{}, group(), Memory{})) { step(Tick{}); }
 
   static GroupSettings group() {
     GroupSettings settings;
@@ -32,26 +33,33 @@ class NodeTest : public testing::Test {
             .address = {},
             .demote_after_us = static_cast<uint64_t>(to_us(group().demote_after))};
   }
-  void step(const Event& event) { node_.step(now_, event, effects_); }
+  void step(const Event& event) { node_->step(now_, event, effects_); }
   // Why it was sent away, one a refusal.
   std::vector<std::string> come(uint64_t link, const wire::Enlist& enlist) {
     effects_.clear();
-    step(BrokerUp{LinkId{link}, wire::Hello{}, enlist, false});
+    step(BrokerUp{LinkId{link}, wire::Hello{}, enlist, 0});
     std::vector<std::string> refusals;
     for (const Effect& effect : effects_)
       if (const auto* close = std::get_if<CloseLink>(&effect)) refusals.push_back(close->text);
     return refusals;
   }
 
-  const Time now_ = Time{} + std::chrono::hours(1);
+  bool closed(LinkId link) const {
+    return std::ranges::any_of(effects_, [&](const Effect& effect) {
+      const auto* close = std::get_if<CloseLink>(&effect);
+      return close && close->link == link;
+    });
+  }
+
+  Time now_ = Time{} + std::chrono::hours(1);
   Effects effects_;
-  Node node_;
+  std::unique_ptr<Node> node_;
 };
 
 TEST_F(NodeTest, AMemberOfTheGroupIsTakenIn) {
   EXPECT_THAT(come(1, second()), IsEmpty());
 
-  EXPECT_EQ(node_.number_of(LinkId{1}), 2u);
+  EXPECT_EQ(node_->number_of(LinkId{1}), 2u);
 }
 
 TEST_F(NodeTest, WhatABrokerHasSetOtherwiseIsNamed) {
@@ -60,11 +68,35 @@ TEST_F(NodeTest, WhatABrokerHasSetOtherwiseIsNamed) {
   quorum.any_survivor = true;
   lease.demote_after_us = 200'000;
 
-  EXPECT_THAT(come(1, list), ElementsAre(HasSubstr("its --group and that of first differ")));
-  EXPECT_THAT(come(2, quorum), ElementsAre(HasSubstr("its --quorum and that of first differ")));
-  EXPECT_THAT(come(3, lease), ElementsAre(HasSubstr("its --demote-after of 200ms and that of first differ")));
+  EXPECT_THAT(come(1, list), ElementsAre(HasSubstr("its --group is not that of first")));
+  EXPECT_THAT(come(2, quorum), ElementsAre(HasSubstr("its --quorum is one, not that of first")));
+  EXPECT_THAT(come(3, lease), ElementsAre(AllOf(HasSubstr("its --demote-after"),
+                                                HasSubstr("is 200ms, not the 300ms of first"))));
 
-  EXPECT_THAT(node_.others(), IsEmpty());
+  EXPECT_THAT(node_->others(), IsEmpty());
+}
+
+TEST_F(NodeTest, WhatTravelsInMicrosecondsIsComparedInThem) {
+  GroupSettings odd = group();
+  odd.demote_after += std::chrono::nanoseconds(500);
+  node_ = std::make_unique<Node>(Settings{}, odd, Memory{});
+
+  EXPECT_THAT(come(1, second()), IsEmpty());
+}
+
+TEST_F(NodeTest, AClientsHelloThatWaitedWhileTheBrokerStoodStillIsNotTheMeasureOfItsLink) {
+  come(1, second());
+  now_ += std::chrono::seconds(1);
+  effects_.clear();
+
+  step(ClientUp{LinkId{9}, wire::Hello{}});
+  const bool sent_away = closed(LinkId{9});
+  now_ += kWaking;
+  effects_.clear();
+  step(ClientUp{LinkId{10}, wire::Hello{}});
+
+  EXPECT_TRUE(sent_away);
+  EXPECT_FALSE(closed(LinkId{10}));
 }
 
 TEST_F(NodeTest, ACopyOfThisBrokerIsSentAway) {
@@ -81,8 +113,8 @@ TEST_F(NodeTest, AProcessThatHasStartedAgainTakesThePlaceOfTheOneBefore) {
 
   EXPECT_THAT(come(2, again), ElementsAre(HasSubstr("newer link")));
 
-  EXPECT_EQ(node_.number_of(LinkId{1}), kNoBroker);
-  EXPECT_EQ(node_.number_of(LinkId{2}), 2u);
+  EXPECT_EQ(node_->number_of(LinkId{1}), kNoBroker);
+  EXPECT_EQ(node_->number_of(LinkId{2}), 2u);
 }
 
 TEST_F(NodeTest, FollowersFromOutsideAreFewAndHaveNoNumberOfTheGroup) {
@@ -93,7 +125,7 @@ TEST_F(NodeTest, FollowersFromOutsideAreFewAndHaveNoNumberOfTheGroup) {
 
   for (uint64_t link = 2; link < 2 + kMaxLearners; ++link) {
     EXPECT_THAT(come(link, learner), IsEmpty());
-    EXPECT_GT(node_.number_of(LinkId{link}), group().size);
+    EXPECT_GT(node_->number_of(LinkId{link}), group().size);
   }
 
   EXPECT_THAT(come(99, learner), ElementsAre("too many brokers that --join"));

@@ -5,6 +5,7 @@ namespace redoubt::broker {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class QuorumOneTest : public ElectionTest {
@@ -45,6 +46,22 @@ TEST_F(QuorumOneTest, OneThatNobodyAnswersIsLookedForForDeadAfter) {
   reach_disk();
 
   EXPECT_TRUE(election_->rules());
+}
+
+TEST_F(QuorumOneTest, OneThatAMemberRefusesForItsSettingsDoesNotStandBesideIt) {
+  build(kBoth, quorum_one);
+  hold(kWhole);
+
+  for (int i = 0; i < 20; ++i) {
+    election_->estranged(now_, 2);
+    pass(milliseconds(200));
+  }
+  EXPECT_THAT(all<Persist>(), IsEmpty()) << "both would rule";
+  EXPECT_THAT(election_->trouble(now_), HasSubstr("with 1 more it differs in settings"));
+  election_->unreachable(turn(), 2, true);
+  pass(milliseconds(20));
+
+  EXPECT_FALSE(all<Persist>().empty()) << "its process is gone";
 }
 
 TEST_F(QuorumOneTest, AllWhoCanBeReachedMustAgree) {

@@ -71,13 +71,17 @@ void append_table(std::string& to, const Json& rows, const std::vector<Column>& 
 Result<std::string> status_table(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return Error{"the broker's status is not a JSON object"};
-  std::string table = "manager " + cell(at(json, "manager")) + ", epoch " + cell(at(json, "epoch")) + "\n";
+  const std::string manager = cell(at(json, "manager"));
+  std::string table =
+      "manager " + (manager.empty() ? "none" : manager) + ", epoch " + cell(at(json, "epoch")) + "\n";
   table += "pending " + cell(at(json, "pending")) + ", queue " + cell(at(json, "queue")) + ", overload " +
            cell(at(json, "overload")) + ", clients " + cell(at(json, "clients")) + "\n";
 
   if (const Json trouble = at(json, "trouble"); trouble.is_string())
     table += "the broker that answers says: " + cell(trouble) + "\n";
 
+  if (at(json, "stale") == true)
+    table += "it rules as stale: nobody who was in sync was left, and only what clients sent again was run\n";
   table += "\nbrokers\n";
   append_table(table, at(json, "brokers"),
                {{"NAME", "name"},

@@ -179,15 +179,15 @@ void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding) {
     replica.last_sent = turn.now;
     turn.effects.emplace_back(std::move(answer));
   }
-  if (holding.more || !replica.awaited) return;
-  replica.awaited = false;
-  --state.awaited_replicas;
+  if (holding.more || !replica.unheard) return;
+  replica.unheard = false;
+  --state.unheard_replicas;
   state.index_replica(replica_id);
   serve_queues(turn, replica_id);
 }
 
 Time recovering_from(const State& state) {
-  const bool waits = state.awaited_replicas > 0 || state.replicas.size() == 0;
+  const bool waits = state.unheard_replicas > 0 || state.replicas.size() == 0;
   return waits && state.sent_again == 0 ? state.recovers_at : Time{};
 }
 

@@ -75,8 +75,8 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.link = event.link;
   // It says what it holds of earlier managers' copies, if only that it holds nothing; before that it gets
   // none, for it may hold just that one.
-  replica.awaited = state.took_over;
-  if (replica.awaited) ++state.awaited_replicas;
+  replica.unheard = state.took_over;
+  if (replica.unheard) ++state.unheard_replicas;
   replica.name = event.hello.name;
   replica.address = event.address;
   replica.workers = event.registration.workers;
@@ -111,7 +111,7 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
     std::erase(state.services[membership.service].members, id);
   state.heartbeats.erase(id);
   state.peers.erase(replica.link);
-  if (std::exchange(replica.awaited, false)) --state.awaited_replicas;
+  if (std::exchange(replica.unheard, false)) --state.unheard_replicas;
   if (!left) ++state.counters.replicas_lost;
   turn.effects.emplace_back(
       Note{left ? Note::Kind::kReplicaLeft : Note::Kind::kReplicaLost, replica.name, why});

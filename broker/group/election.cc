@@ -73,13 +73,20 @@ void Election::peer_lost(Turn turn, BrokerNumber number) {
   if (office_ == Office::kCandidate) count_grants(turn);
 }
 
+void Election::estranged(Time now, BrokerNumber number) {
+  if (number == kNoBroker || number > settings_.size || number == settings_.self) return;
+  peers_[number].estranged_until = later(now, kEstranged);
+}
+
 void Election::unreachable(Turn turn, BrokerNumber number, bool refused) {
   Peer& peer = peers_[number];
   if (peer.up()) return;
+  const bool news = refused && !peer.refused;
   peer.refused = refused;
+  if (refused) peer.estranged_until = Time{};
   if (refused && lease_given_to_ == number) lease_given_to_ = kNoBroker;
   if (refused && manager_ == number) lose_manager(turn);
-  if (refused && office_ == Office::kFollower && manager_ == kNoBroker && stand_at_ != kNever)
+  if (news && office_ == Office::kFollower && manager_ == kNoBroker && stand_at_ != kNever)
     stand_later(std::min(stand_at_, turn.now + my_turn()));
 }
 
@@ -87,14 +94,16 @@ Duration Election::heard_from(Turn turn, Peer& peer, int64_t sent_us) {
   const Duration excess = peer.transit.excess(turn.now, sent_us);
   peer.last_heard = turn.now;
   peer.newest_sent_us = std::max(peer.newest_sent_us, sent_us);
-  peer.fresh = std::max(peer.fresh, turn.now - excess);
   return excess;
 }
 
 void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
   Peer& peer = peers_[number];
   // On a new link everything is news; on a standing one an echo never goes back.
-  heard_from(turn, peer, pulse.sent_us);
+  const Duration excess = heard_from(turn, peer, pulse.sent_us);
+  // A pulse may have overtaken changes that were made before it was sent.
+  if (position_.epoch != pulse.position.epoch || position_.seq >= pulse.position.seq)
+    peer.fresh = std::max(peer.fresh, turn.now - excess);
   // One that was sent earlier and had to wait behind payloads is no news.
   if (peer.heard && pulse.sent_us < peer.told.sent_us) return;
   peer.heard = true;
@@ -131,6 +140,7 @@ void Election::pulse(Turn turn, BrokerNumber number, const wire::Pulse& pulse) {
 Duration Election::stream(Turn turn, BrokerNumber number, int64_t sent_us) {
   Peer& peer = peers_[number];
   const Duration excess = sent_us != 0 ? heard_from(turn, peer, sent_us) : Duration::zero();
+  if (sent_us != 0) peer.fresh = std::max(peer.fresh, turn.now - excess);
   peer.last_heard = turn.now;
   if (number == manager_) peer.last_ruling = turn.now;
   return excess;

@@ -34,6 +34,8 @@ class Election {
   void begin(Turn turn);
   void peer_up(Turn turn, BrokerNumber peer, LinkId link, const wire::Enlist& enlist);
   void peer_lost(Turn turn, BrokerNumber peer);
+  // It is there, but its settings are not those of this group.
+  void estranged(Time now, BrokerNumber peer);
   // Nobody listens at its address, or nobody answers.
   void unreachable(Turn turn, BrokerNumber peer, bool refused);
   void pulse(Turn turn, BrokerNumber peer, const wire::Pulse& pulse);
@@ -96,7 +98,8 @@ class Election {
     bool refused = false;
     Time down_since{};
     Time last_heard{}, last_sent{}, last_ruling{};
-    Time fresh{};  // when the newest frame heard was sent, by our clock
+    Time estranged_until{};
+    Time fresh{};  // all that it had said by then, by our clock, has arrived here
     Transit transit;
     Time echoed_of{};  // when the newest frame of its that our obeying pulses have echoed came here
     uint64_t incarnation = 0;
@@ -108,6 +111,8 @@ class Election {
     Time held_since{};
     bool up() const { return link != kNoLink; }
   };
+  // It is dialled again at least once in this time.
+  static constexpr Duration kEstranged = std::chrono::seconds(2);
   // How many times dead-after a candidate waits for votes: voters write them down, and disks can be slow.
   static constexpr int kVotePatience = 4;
   // Those behind in the succession leave the first this much time each.
@@ -147,6 +152,7 @@ class Election {
   bool is_fresh() const;
   bool set_member_left(const wire::SyncSet& set, BrokerNumber except, Time now) const;
   bool enough_reachable(Time now) const;
+  uint32_t strangers(Time now) const;
   Duration my_turn() const;
   void stand(Turn turn);
   void stand_later(Time at);

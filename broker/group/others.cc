@@ -40,13 +40,16 @@ wire::Enlist Node::enlistment(std::string address) const {
           .demote_after_us = static_cast<uint64_t>(to_us(group.demote_after))};
 }
 
-// What a broker that claims to be of this group has set otherwise, or nothing.
+// What a broker that claims to be of this group has set otherwise, up to this broker's name; or nothing.
 std::string Node::differs(const wire::Enlist& enlist) const {
   const GroupSettings& group = election_.settings();
-  if (enlist.group != group.hash || enlist.broker > group.size) return "its --group";
-  if (enlist.any_survivor != (group.quorum == Quorum::kOne)) return "its --quorum";
-  const Duration lease = wire::budget(enlist.demote_after_us);
-  if (lease != group.demote_after) return "its --demote-after of " + format_duration(lease);
+  if (enlist.group != group.hash || enlist.broker > group.size) return "its --group is not that of ";
+  if (enlist.any_survivor != (group.quorum == Quorum::kOne))
+    return std::string("its --quorum is ") + (enlist.any_survivor ? "one" : "majority") + ", not that of ";
+  const Duration theirs = wire::budget(enlist.demote_after_us), ours = from_us(to_us(group.demote_after));
+  if (theirs != ours)
+    return "its --demote-after (which follows from --dead-after and --heartbeat unless given) is " +
+           format_duration(theirs) + ", not the " + format_duration(ours) + " of ";
   return {};
 }
 
@@ -62,7 +65,7 @@ std::string Node::unwelcome(const BrokerUp& event) const {
   if (enlist.broker == kNoBroker || enlist.broker > wire::kMaxGroup) return "a number that no group has";
   if (group.self == kNoBroker) return {};  // we follow whatever group it is
   if (const std::string setting = differs(enlist); !setting.empty())
-    return setting + " and that of " + group.name + " differ: it must be the same everywhere";
+    return setting + group.name + ": it must be the same everywhere";
   if (enlist.broker == group.self)
     return "both claim to be broker " + std::to_string(group.self) + " of the group: is one of them a copy?";
   return {};
@@ -87,6 +90,9 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
   const std::string why = unwelcome(event);
   const BrokerNumber number = why.empty() ? number_for(event.enlist) : kNoBroker;
   if (number == kNoBroker) {
+    const bool member = event.enlist.kind != Kind::kLearner && election_.settings().self != kNoBroker;
+    const BrokerNumber whom = event.dialled != 0 ? event.dialled : event.enlist.broker;
+    if (!why.empty() && member) election_.estranged(now, whom);
     effects.emplace_back(
         CloseLink{event.link, CloseReason::kGroup, why.empty() ? "too many brokers that --join" : why});
     return;
@@ -100,13 +106,13 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
     const BrokerNumber self = election_.settings().self;
     const bool same = old.enlist.incarnation == event.enlist.incarnation;
     const bool ours_counts = self > number;
-    if (same && old.dialled != event.dialled && old.dialled == ours_counts) {
+    if (same && old.dialled != (event.dialled != 0) && old.dialled == ours_counts) {
       effects.emplace_back(CloseLink{event.link, CloseReason::kDuplicateName, "we have a link already"});
       return;
     }
     close_other(now, known->first, CloseReason::kReplaced, kNewerLink, effects);
   }
-  others_[event.link] = {event.link, number, event.enlist, event.dialled};
+  others_[event.link] = {event.link, number, event.enlist, event.dialled != 0};
   effects.emplace_back(Note{Note::Kind::kBrokerJoined, event.enlist.name, wire::name_of(event.enlist.kind)});
   if (number <= election_.settings().size) effects.emplace_back(Dial{number, false});
   election_.peer_up(turn(now, effects), number, event.link, event.enlist);

@@ -26,13 +26,18 @@ void Node::settle(Time now, Effects& effects) {
   if (!rules()) {
     // Another manager's stream is another stream.
     const BrokerNumber manager = election_.manager();
-    if (manager != kNoBroker && followed_ != election_.known()) {
+    const bool another = manager != kNoBroker && followed_ != election_.known();
+    if (another) {
       standby_.stream_lost();
       followed_ = election_.known();
     }
     followed_link_ = kNoLink;
-    for (const auto& [link, one] : others_)
-      if (one.number == manager) followed_link_ = link;
+    for (const auto& [link, one] : others_) {
+      if (one.number != manager) continue;
+      followed_link_ = link;
+      if (another)
+        effects.emplace_back(Note{Note::Kind::kRules, one.enlist.name, std::to_string(followed_.number)});
+    }
     if (stopping_ && !left_ && manager != kNoBroker) leave_at_ = now;
   }
   say_role(effects);
@@ -47,6 +52,21 @@ void Node::settle(Time now, Effects& effects) {
   if (!stopping_ || election_.settings().size <= 1) return;
   if (others_.empty()) leave_at_ = std::min(leave_at_, now);  // there is nobody to wait for
   if (hand_over(now, effects)) settle(now, effects);
+}
+
+// An operator must not have to ask to learn that nobody is served.
+void Node::watch_trouble(Time now, Effects& effects) {
+  const bool troubled = !left_ && !election_.trouble(now).empty();
+  if (!troubled) {
+    trouble_at_ = kNever;
+    troubled_ = false;
+  } else if (!troubled_ && trouble_at_ == kNever) {
+    trouble_at_ = later(now, 2 * settings_.dead_after);
+  } else if (trouble_at_ <= now) {
+    trouble_at_ = kNever;
+    troubled_ = true;
+    effects.emplace_back(Note{Note::Kind::kGroup, "nobody is served here", election_.trouble(now)});
+  }
 }
 
 void Node::promote(Time now, Effects& effects) {

@@ -24,21 +24,29 @@ Table::Client* Table::find_or_make(uint64_t incarnation) {
 }
 
 Table::Entry* Table::entry_at(Client& client, uint64_t seq) {
-  if (seq < client.entries.begin() || seq - client.entries.begin() >= kClientWindow) return nullptr;
-  const uint64_t growth = seq + 1 - std::min(seq + 1, client.entries.end());
-  if (entries_ + growth > kWindowsInAll) return nullptr;
+  const uint64_t before = client.entries.size();
   client.entries.extend(seq + 1);
-  entries_ += growth;
+  entries_ += client.entries.size() - before;
   return &client.entries[seq];
+}
+
+// Why this number of a client cannot be told of here, once its mark stands at `low_water`; or nothing.
+std::string Table::out_of_bounds(const Client* client, uint64_t seq, uint64_t low_water) const {
+  if (client == nullptr && clients_.size() >= kMaxSessions) return "more clients than a broker serves";
+  const uint64_t begin = std::max(client ? client->entries.begin() : 1, low_water);
+  if (seq < begin || seq - begin >= kClientWindow) return "a request outside its client's window";
+  const uint64_t end = std::max(client ? client->entries.end() : begin, begin);
+  const uint64_t growth = seq + 1 - std::min(seq + 1, end);
+  return entries_ + growth > kWindowsInAll ? "more requests of all clients than a broker holds" : "";
 }
 
 // A manager has a bound on names of services; whoever succeeds it must be able to know them all.
 bool Table::learn_services(const wire::Levels& levels) {
-  for (const wire::Level& level : levels) {
-    if (service_names_.contains(level.service)) continue;
-    if (service_names_.size() >= kMaxServices) return false;
-    service_names_.insert(level.service);
-  }
+  size_t unknown = 0;
+  for (const wire::Level& level : levels) unknown += service_names_.contains(level.service) ? 0u : 1u;
+  if (unknown == 0) return true;
+  if (service_names_.size() + unknown > kMaxServices) return false;
+  for (const wire::Level& level : levels) service_names_.insert(level.service);
   return true;
 }
 
@@ -68,12 +76,10 @@ void Table::forget_below(Client& client, uint64_t low_water) {
   entries_ -= before - client.entries.size();
 }
 
-// Why the entry cannot become, or go on to, what is added; or nothing.
-std::string Table::unfit(const wire::Add& add, const Entry& entry) {
-  const bool pending = entry.is == Entry::Is::kPending;
-  if (add.progress != pending)
+// Why a request cannot become, or go on to, what is added; or nothing. `before`: it is open.
+std::string Table::unfit(const wire::Add& add, const Request* before) {
+  if (add.progress != (before != nullptr))
     return add.progress ? "progress of a request that is not open" : "a new request that is open already";
-  const Request* before = pending ? &requests_[entry.request] : nullptr;
   const wire::Levels& levels = before ? before->levels : add.levels;
   if (levels.empty()) return "a request without levels";
   if (add.level >= levels.size() || (before && add.level < before->level)) return "a level that cannot be";
@@ -84,13 +90,20 @@ std::string Table::unfit(const wire::Add& add, const Entry& entry) {
   return {};
 }
 
+const Table::Request* Table::open_request(const Client* client, uint64_t seq) const {
+  if (client == nullptr || !client->entries.contains(seq)) return nullptr;
+  const Entry& entry = client->entries[seq];
+  return entry.is == Entry::Is::kPending ? &requests_[entry.request] : nullptr;
+}
+
 std::string Table::apply(Time now, Duration charge, wire::Add& add) {
-  Client* client = find_or_make(add.request.client);
-  if (client == nullptr) return "more clients than a broker serves";
+  Client* client = find(add.request.client);
+  std::string why = out_of_bounds(client, add.request.seq, add.low_water);
+  if (why.empty()) why = unfit(add, open_request(client, add.request.seq));
+  if (!why.empty()) return why;
+  client = find_or_make(add.request.client);
   forget_below(*client, add.low_water);
   Entry* entry = entry_at(*client, add.request.seq);
-  if (entry == nullptr) return "a request outside its client's window";
-  if (const std::string why = unfit(add, *entry); !why.empty()) return why;
   if (!add.progress) {
     records_.let_go(*client, *entry);
     *entry = Entry{};
@@ -121,12 +134,16 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
 }
 
 std::string Table::apply(wire::Remove& remove) {
-  Client* client = find_or_make(remove.request.client);
+  Client* client = find(remove.request.client);
+  const uint64_t mark = std::max(client ? client->entries.begin() : 1, remove.low_water);
+  const bool below = remove.request.seq < mark;  // it ended below its client's mark
+  const std::string why = out_of_bounds(client, std::max(remove.request.seq, mark), remove.low_water);
+  if (!why.empty() && !below) return why;
+  client = find_or_make(remove.request.client);
   if (client == nullptr) return "more clients than a broker serves";
   forget_below(*client, remove.low_water);
-  if (remove.request.seq < client->entries.begin()) return {};  // it ended below its client's mark
+  if (below) return {};
   Entry* entry = entry_at(*client, remove.request.seq);
-  if (entry == nullptr) return "a request outside its client's window";
   if (entry->is == Entry::Is::kPending) drop_request(*entry);
   records_.let_go(*client, *entry);
   entry->is = Entry::Is::kSettled;

@@ -52,7 +52,7 @@ class Table {
   using ClientId = Handle<Client>;
 
   // The messages of the stream. They may be moved out of. The answer is empty, or why they cannot be: then
-  // no request has changed, the table is not what the sender thinks it is, and must be collected anew.
+  // nothing has changed, the table is not what the sender thinks it is, and must be collected anew.
   // `charge`: what the message took beyond the usual to get here.
   std::string apply(Time now, Duration charge, wire::Add& add);
   std::string apply(wire::Remove& remove);
@@ -75,7 +75,9 @@ class Table {
   Client* find(uint64_t incarnation);
   Client* find_or_make(uint64_t incarnation);
   Entry* entry_at(Client& client, uint64_t seq);
-  std::string unfit(const wire::Add& add, const Entry& entry);
+  std::string out_of_bounds(const Client* client, uint64_t seq, uint64_t low_water) const;
+  const Request* open_request(const Client* client, uint64_t seq) const;
+  std::string unfit(const wire::Add& add, const Request* before);
   bool learn_services(const wire::Levels& levels);
   void forget_below(Client& client, uint64_t low_water);
   void drop_request(Entry& entry);

@@ -54,7 +54,17 @@ bool Election::enough_reachable(Time now) const {
     if (peer.up() ? !peer.heard : !peer.refused && later(peer.down_since, settings_.dead_after) > now)
       all_looked_for = false;
   });
-  return settings_.quorum == Quorum::kOne ? all_looked_for : reachable >= settings_.majority();
+  if (settings_.quorum == Quorum::kMajority) return reachable >= settings_.majority();
+  // One with other settings serves, or may: two who do not take each other for members would both rule.
+  return all_looked_for && strangers(now) == 0;
+}
+
+uint32_t Election::strangers(Time now) const {
+  uint32_t strangers = 0;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    if (!peer.up() && peer.estranged_until > now) ++strangers;
+  });
+  return strangers;
 }
 
 bool Election::has_given_lease(BrokerNumber other_than, Time now) const {
@@ -133,12 +143,12 @@ void Election::voted(Turn turn, BrokerNumber number, const wire::Vote& vote) {
   peer.last_heard = turn.now;
   peer.told.known = std::max(peer.told.known, vote.known);
   if (office_ != Office::kCandidate || vote.epoch != epoch_ || vote.trial != trial_) return;
-  if (vote.echo_us < to_us(asked_at_)) return;  // it has been asked again since
+  // It has been asked again since; or it answers what has not been asked.
+  if (vote.echo_us < to_us(asked_at_) || vote.echo_us > to_us(turn.now)) return;
   if (vote.granted) {
     grants_ |= only(number);
     // It was in touch when the question was sent: that is the first echo of this rule.
-    const bool echoes = !trial_ && vote.echo_us > 0 && vote.echo_us <= to_us(turn.now);
-    if (echoes) peer.echoed = std::max(peer.echoed, Time(from_us(vote.echo_us)));
+    if (!trial_) peer.echoed = std::max(peer.echoed, Time(from_us(vote.echo_us)));
     return count_grants(turn);
   }
   refusals_ |= only(number);
@@ -266,6 +276,10 @@ void Election::send_grants(Turn turn) {
 
 bool Election::would_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& ask, wire::SyncSet& newest) {
   if (rules() || turn.now < silent_until_ || has_given_lease(number, turn.now)) return false;
+  // Its own question is out, and its vote on the way to disk: a rival would have to wait for the disk as
+  // well.
+  const bool writes = office_ == Office::kCandidate && !trial_ && on_disk_ < own_write_;
+  if (ask.trial && writes) return false;
   const bool again = !ask.trial && ask.epoch == memory_.promised;
   if (ask.epoch.number <= memory_.promised.number && !again) return false;
   if (settings_.self == kNoBroker || !blank_may_vote()) return false;
@@ -302,7 +316,8 @@ std::string Election::trouble(Time now) const {
   each_peer([&](BrokerNumber number, const Peer& peer) {
     if (peer.up() && number <= settings_.size) ++reachable;
   });
-  std::string text = "it is a standby without a manager and reaches " + std::to_string(reachable) + " of " +
+  std::string text = std::string("it is a ") + (settings_.kind == Kind::kWitness ? "witness" : "standby") +
+                     " without a manager and reaches " + std::to_string(reachable) + " of " +
                      std::to_string(settings_.size) + " brokers";
   if (settings_.quorum == Quorum::kMajority && reachable < settings_.majority())
     text += ", " + std::to_string(settings_.majority()) + " are needed";
@@ -311,8 +326,10 @@ std::string Election::trouble(Time now) const {
     if (peer.up() && number <= settings_.size && peer.told.blank) ++blank;
   });
   if (blank > 0)
-    text += "; " + std::to_string(blank) +
-            " of them have no votes on disk and wait for a manager to tell them all";
+    text += "; of them " + std::to_string(blank) +
+            " had no votes on disk: they wait for a manager, or for a majority of such to begin anew";
+  if (const uint32_t others = strangers(now); others > 0)
+    text += "; with " + std::to_string(others) + " more it differs in settings: its log tells in which";
   return text;
 }
 

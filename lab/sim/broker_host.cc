@@ -184,7 +184,7 @@ void BrokerHost::handshake(LinkId link, Peer& peer, wire::Message& message) {
     if (!dialled) send(link, enlistment());
     peer.stage = Stage::kBroker;
     const wire::Hello hello = peer.hello;
-    return step(BrokerUp{link, hello, *enlist, dialled});
+    return step(BrokerUp{link, hello, *enlist, dialled ? peer.dialled : kNoBroker});
   }
 }
 
