@@ -47,8 +47,6 @@ class Node {
   bool owes_acknowledgement() const { return acknowledge_; }
   // Who it is to other brokers that find it at this address.
   wire::Enlist enlistment(std::string address) const;
-  // The broker at this link, if there is one.
-  BrokerNumber number_of(LinkId link) const;
   // Why nobody is served here, for people; empty when somebody is.
   std::string trouble(Time now) const { return election_.trouble(now); }
   struct Other {

@@ -23,11 +23,6 @@ const Node::Other* Node::member(LinkId link) const {
   return found && found->enlist.kind != wire::Kind::kLearner ? found : nullptr;
 }
 
-BrokerNumber Node::number_of(LinkId link) const {
-  const Other* found = other(link);
-  return found ? found->number : kNoBroker;
-}
-
 wire::Enlist Node::enlistment(std::string address) const {
   const GroupSettings& group = election_.settings();
   return {.broker = group.self,
