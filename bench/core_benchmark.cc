@@ -26,9 +26,9 @@ wire::Submit submit_message(uint32_t levels, uint32_t copies) {
   return submit;
 }
 
-wire::Done done_message() {
+wire::Done done_message(const wire::Epoch& epoch) {
   wire::Done done;
-  done.epoch = {1, 0};
+  done.epoch = epoch;
   done.wait_ns = 20'000;
   done.service_ns = 100'000;
   done.load = {3, 4};
@@ -84,7 +84,7 @@ class World {
         copies_(copies),
         levels_(levels),
         submit_(submit_message(levels, copies)),
-        done_(done_message()),
+        done_(done_message(broker_.state().epoch)),
         won_(1 << 18) {
     const wire::Register registration{{"service"}, wire::kMaxWorkers, 2 * wire::kMaxWorkers};
     for (uint32_t i = 0; i < replicas; ++i) {
@@ -112,6 +112,7 @@ class World {
   void complete() {
     const uint64_t before = answered_;
     while (answered_ == before) {
+      CHECK(!out_.empty());
       const Out out = out_.front();
       out_.pop_front();
       done_.copy = out.copy;
@@ -218,7 +219,7 @@ wire::Message hot_message(int64_t which) {
       return copy;
     }
     case 2: {
-      wire::Done done = done_message();
+      wire::Done done = done_message({1, 1});
       done.copy = uint64_t{77'000} << 32 | 1234;
       return done;
     }
