@@ -9,7 +9,6 @@ State::State(Settings given, wire::Epoch ruled)
     : settings(std::move(given)),
       random(settings.seed),
       epoch(ruled),
-      deadlines(DeadlinePlace{&deadline_places}),
       heartbeats(HeartbeatPlace{&replicas}),
       bucket(settings.admit_rate, settings.admit_burst) {}
 
@@ -122,9 +121,11 @@ void State::index_replica(ReplicaId id) {
   const bool takes = replica.takes_copies();
   // One that fails a lot looks loaded, and so does, a little, one that has shown nothing yet: a replica that
   // fails at once, or dies and returns, is always idle and would draw everything to itself.
-  const double doubt = replica.failure_rate * kFailureLoad + (replica.proven() ? 0 : kUnprovenLoad);
-  const uint64_t load = uint64_t{replica.outstanding()} * kLoadUnit / replica.workers +
-                        static_cast<uint64_t>(doubt * static_cast<double>(kLoadUnit));
+  uint64_t load = uint64_t{replica.outstanding()} * replica.unit;
+  if (replica.failure_rate > 0 || !replica.proven()) {
+    const double doubt = replica.failure_rate * kFailureLoad + (replica.proven() ? 0 : kUnprovenLoad);
+    load += static_cast<uint64_t>(doubt * static_cast<double>(kLoadUnit));
+  }
   const LoadKey key{load, replica.last_picked};
   for (uint32_t index = 0; index < replica.memberships.size(); ++index) {
     Service& service = services[replica.memberships[index].service];

@@ -110,6 +110,7 @@ struct Replica {
   std::string name, address;
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
+  uint64_t unit = kLoadUnit;  // of load: what one copy is to its workers
   bool leaving = false;
   bool unheard = false;        // has not said yet what it holds from an earlier manager
   std::vector<CopyId> copies;  // outstanding
@@ -247,15 +248,6 @@ class Peers {
   std::vector<Entry> entries_;
 };
 
-// Requests' places among the deadlines, packed: moving through the heap must not touch the requests
-// themselves.
-struct DeadlinePlace {
-  std::vector<uint32_t>* places;  // by slot
-  uint32_t& operator()(RequestHandle request) const {
-    if (request.slot >= places->size()) places->resize(request.slot + 1, kNowhere);
-    return (*places)[request.slot];
-  }
-};
 struct HeartbeatPlace {
   Slab<Replica>* replicas;
   uint32_t& operator()(ReplicaId replica) const { return (*replicas)[replica].heartbeat_place; }
@@ -282,8 +274,7 @@ struct State {
   Peers peers;
   std::deque<ClientId> lingering;  // in order of lingers_until
 
-  std::vector<uint32_t> deadline_places;
-  IndexedHeap<RequestHandle, Time, DeadlinePlace> deadlines;
+  IndexedHeap<RequestHandle, Time, PlacesBySlot<RequestHandle>> deadlines;
   IndexedHeap<ReplicaId, Time, HeartbeatPlace> heartbeats;
   LeakyBucket bucket;
 

@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kLongestBudget = wire::budget(wire::kMaxBudgetUs);
 }  // namespace
 
-Session::Session(Duration overtime) : overtime_(overtime), deadlines_(Place{&pending_}) {}
+Session::Session(Duration overtime) : overtime_(overtime) {}
 
 uint64_t Session::submit(Time started, const Request& request, Token token) {
   if (window_.size() >= kMaxUnsettled) {
@@ -35,7 +35,6 @@ uint64_t Session::submit(Time started, const Request& request, Token token) {
   pending.token = token;
   pending.started = started;
   pending.deadline = later(started, std::min<Duration>(request.deadline, kLongestBudget));
-  pending.place = deadlines_.kNowhere;
   pending.sent = false;
   deadlines_.set(id, pending.deadline);
 

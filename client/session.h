@@ -117,14 +117,9 @@ class Session {
     wire::Request request;
     Token token{};
     Time started, deadline;
-    uint32_t place = 0;  // in deadlines_
-    bool sent = false;   // on any link
+    bool sent = false;  // on any link
   };
   using Id = Slab<Pending>::Id;
-  struct Place {
-    Slab<Pending>* pending;
-    uint32_t& operator()(Id id) const { return (*pending)[id].place; }
-  };
 
   void refuse(Time started, Token token, uint64_t seq, Refusal reason, std::string text);
   Reply& complete(Time now, Token token, Time started, uint64_t seq, Status status);
@@ -143,7 +138,7 @@ class Session {
   const Duration overtime_;
   Slab<Pending> pending_;
   SeqWindow<Id> window_;  // begins at the low-water mark; an entry without a slot is settled
-  IndexedHeap<Id, Time, Place> deadlines_;
+  IndexedHeap<Id, Time, PlacesBySlot<Id>> deadlines_;
   Answered answered_;
 
   uint64_t link_ = kNoLink;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace redoubt {
@@ -16,7 +17,7 @@ class IndexedHeap {
  public:
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
-  explicit IndexedHeap(Position position) : position_(position) {}
+  explicit IndexedHeap(Position position = {}) : position_(std::move(position)) {}
 
   bool empty() const { return heap_.empty(); }
   uint32_t size() const { return static_cast<uint32_t>(heap_.size()); }
@@ -25,7 +26,7 @@ class IndexedHeap {
   Item at(uint32_t place) const { return heap_[place].item; }
   const Key& key_at(uint32_t place) const { return heap_[place].key; }
   // kNowhere while the item is absent.
-  uint32_t place_of(Item item) const { return position_(item); }
+  uint32_t place_of(Item item) { return position_(item); }
 
   // Adds the item, or moves it to its new key.
   void set(Item item, Key key) {
@@ -95,6 +96,20 @@ class IndexedHeap {
 
   std::vector<Node> heap_;
   Position position_;
+};
+
+// The places of items that are handles, packed by slot: moving through the heap must not touch the objects
+// themselves.
+template <class Handle>
+class PlacesBySlot {
+ public:
+  uint32_t& operator()(Handle item) {
+    if (item.slot >= places_.size()) places_.resize(item.slot + 1, ~uint32_t{0});
+    return places_[item.slot];
+  }
+
+ private:
+  std::vector<uint32_t> places_;
 };
 
 }  // namespace redoubt
