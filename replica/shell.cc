@@ -60,10 +60,13 @@ void Shell::ask_stop() {
   });
 }
 
-// Arrivals are stamped with a fresh clock and not the turn's: a stamp from before the frame was even sent
-// would make it the fastest ever seen, and all later ones look late (core/transit.h).
+// When what has just arrived was received, or later, when the last copy of this turn ended that ran inline.
+// Never the turn's beginning: a stamp from before the frame was even sent would make it the fastest ever
+// seen, and all later ones look late (core/transit.h). Reading the clock costs too much to do it again.
+Time Shell::now() { return std::max(newest_, loop_.now()); }
+
 void Shell::on_message(net::Link& link, wire::Message& message) {
-  const Time now = Clock::now();
+  const Time now = this->now();
   const LinkId id = LinkId::of(link.id());
   if (auto* copy = std::get_if<wire::Copy>(&message))
     return happened(now, CopyArrived{id, std::move(*copy), link.payload_skipped()});
@@ -106,9 +109,14 @@ void Shell::on_worker() {
 }
 
 void Shell::happened(Time now, Event event) {
+  newest_ = now;
   core_.step(now, std::move(event), effects_);
   // An effect can lead to the next step at once (a copy that runs inline), whose effects then follow these.
   for (size_t i = 0; i < effects_.size(); ++i) {
+    if (auto* send = std::get_if<Send>(&effects_[i])) {
+      perform(*send);  // no step: it may stay where it is
+      continue;
+    }
     Effect effect = std::move(effects_[i]);
     std::visit([this](auto& what) { perform(what); }, effect);
   }
@@ -149,10 +157,13 @@ void Shell::perform(Registered& effect) {
 void Shell::perform(StartCopy& effect) {
   const Service& service = services_[effect.service];
   if (!service.runs_inline) return workers_->start(std::move(effect));
-  const auto announce = [this, &effect] { core_.step(Clock::now(), CopyStarted{effect.copy}, effects_); };
+  const auto announce = [this, &effect] {
+    newest_ = Clock::now();
+    core_.step(newest_, CopyStarted{effect.copy}, effects_);
+  };
   CopyEnded ended = run_copy(service, effect, std::stop_token(), workers_count_, announce);
-  const Time now = ended.ended_at;
-  core_.step(now, std::move(ended), effects_);
+  newest_ = ended.ended_at;
+  core_.step(newest_, std::move(ended), effects_);
 }
 
 void Shell::perform(StopCopy& effect) {

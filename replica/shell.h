@@ -55,6 +55,7 @@ class Shell final : net::LinkUser {
   void on_connected(uint32_t broker, asio::ip::tcp::socket socket);
   void on_worker();
 
+  Time now();
   void happened(Time now, Event event);
   void perform(Send& effect);
   void perform(Admit& effect);
@@ -81,6 +82,7 @@ class Shell final : net::LinkUser {
   asio::steady_timer timer_, watch_, drain_;
   Time armed_ = kNever;
   Time drain_until_ = kNever;
+  Time newest_;  // of the core's times
   Effects effects_;
   std::vector<Event> from_workers_;
   bool ready_ = false, leaving_ = false;

@@ -55,13 +55,11 @@ CopyEnded run_copy(const Service& service, StartCopy& work, const std::stop_toke
   // The siblings of an announced copy may be dropped at once, so what is over already must not be announced.
   if (work.tell_start && ended.outcome == Outcome::kOk && Clock::now() < work.start_before) announce();
 
-  const Time looked = Clock::now();
-  if (ended.outcome == Outcome::kSkipped || looked >= work.start_before) {
+  ended.started_at = ended.ended_at = Clock::now();
+  if (ended.outcome == Outcome::kSkipped || ended.started_at >= work.start_before) {
     if (ended.outcome == Outcome::kOk) ended.outcome = Outcome::kExpired;
-    ended.started_at = ended.ended_at = looked;
     return ended;
   }
-  ended.started_at = Clock::now();
   call(service, task, ended);
   ended.ended_at = Clock::now();
   return ended;
