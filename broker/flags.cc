@@ -153,6 +153,7 @@ void declare(Options& options, Flags& flags) {
   options.add("seed", flags.settings.seed, "of random picks");
   declare_group(options, flags);
   options.section("The program");
+  options.add("busy-poll", flags.shell.busy_poll, {Duration::zero(), net::kMostBusyPoll}, net::kBusyPollHelp);
   add_daemon_flags(options, flags.daemon);
 }
 

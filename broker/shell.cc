@@ -15,7 +15,8 @@ constexpr Duration kStopPause = std::chrono::milliseconds(5);  // between two lo
 
 Shell::Shell(Settings settings, GroupSettings group, Memory memory, ShellSettings shell_settings,
              Observer observer, std::unique_ptr<MemoryFile> file)
-    : node_(std::move(settings), std::move(group), memory),
+    : loop_(shell_settings.busy_poll),
+      node_(std::move(settings), std::move(group), memory),
       shell_settings_(std::move(shell_settings)),
       observer_(std::move(observer)),
       listener_(loop_, [this](asio::ip::tcp::socket socket) { accepted(std::move(socket)); }),

@@ -24,6 +24,7 @@ namespace redoubt::broker {
 struct ShellSettings {
   std::string cluster = "redoubt";
   uint32_t max_clients = kDefaultMaxClients;
+  Duration busy_poll = net::kBusyPoll;
   // Where the other brokers are: by number in the group, from 1 (this broker's own is not dialled); of a
   // broker outside the group, those that it is to follow.
   std::vector<Address> others;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "client/shell.h"
+#include "net/busy_poll.h"
 #include "wire/limits.h"
 
 namespace redoubt {
@@ -20,6 +21,8 @@ uint64_t new_incarnation() {
   return number == 0 ? 1 : number;
 }
 
+static_assert(ClientOptions{}.busy_poll == net::kBusyPoll, "the same everywhere, unless told");
+
 client::ShellSettings settings_of(ClientOptions options) {
   if (options.brokers.empty())
     throw std::invalid_argument("a client needs the address of at least one broker");
@@ -27,6 +30,8 @@ client::ShellSettings settings_of(ClientOptions options) {
   if (options.name.size() > wire::kMaxNameBytes || options.cluster.size() > wire::kMaxNameBytes)
     throw std::invalid_argument("the names of a client and of its cluster have at most " +
                                 std::to_string(wire::kMaxNameBytes) + " bytes");
+  if (options.busy_poll < Duration::zero() || options.busy_poll > net::kMostBusyPoll)
+    throw std::invalid_argument("a client's busy_poll is from 0 to one second");
   client::ShellSettings settings;
   for (const std::string& broker : options.brokers) {
     Result<Address> address = parse_address(broker);
@@ -35,6 +40,7 @@ client::ShellSettings settings_of(ClientOptions options) {
   }
   settings.greeting = {std::move(options.name), std::move(options.cluster), new_incarnation()};
   settings.overtime = options.overtime;
+  settings.busy_poll = options.busy_poll;
   return settings;
 }
 

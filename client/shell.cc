@@ -67,6 +67,7 @@ Shell::Shell(ShellSettings settings)
     : incarnation_(settings.greeting.incarnation),
       most_calls_(settings.queue_limit),
       most_commands_(most_calls_ + most_calls_ / 16 + 1),
+      loop_(settings.busy_poll),
       timer_(loop_.io()),
       session_(settings.overtime),
       brokers_(loop_, settings.brokers, std::move(settings.greeting), *this) {}

@@ -34,6 +34,7 @@ struct ShellSettings {
   std::vector<Address> brokers;
   Greeting greeting;
   Duration overtime{};
+  Duration busy_poll{};
   size_t queue_limit = kMaxUnsettled;  // calls from other threads on their way to the client's
 };
 

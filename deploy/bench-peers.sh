@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # bench-peers.sh [--rounds N] [--seconds S]: Redoubt and other brokers under the same load on this machine, in turn, as a
 # Markdown table. One load process keeps W requests of 64 bytes outstanding, echo workers answer, the broker has a
-# process of its own. `relay` only moves bytes: the machine's limit. Redoubt runs on its default settings. Figures of
-# one machine vary from minute to minute: what counts are the ratios, each the median of the ratios of the rounds.
+# process of its own. `relay` only moves bytes: the machine's limit, for programs that sleep until they are woken.
+# Redoubt runs on its default settings, and once more without asking for news before it sleeps, as the others do.
+# Figures of one machine vary from minute to minute: what counts are the ratios, each the median of the ratios of the
+# rounds.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,6 +13,7 @@ unset "${!REDOUBT_@}"
 rounds=5
 seconds=2
 readonly windows=(1 64 1024)
+readonly default=200us  # --busy-poll
 
 while (($# > 0)); do
   case "$1 ${2:-}" in
@@ -64,23 +67,24 @@ daemon() {
   done
 }
 
-# cluster NAME REPLICAS: a broker with so many echo replicas; its address stands in NAME.address.
+# cluster NAME REPLICAS BUSY_POLL: a broker with so many echo replicas; its address stands in NAME.address.
 cluster() {
   local name="$1" i
-  daemon "$name" build/bin/redoubt-broker --listen 127.0.0.1:0 --admin 127.0.0.1:0
+  daemon "$name" build/bin/redoubt-broker --listen 127.0.0.1:0 --busy-poll "$3"
   sed -n 's/.*"ready","listen":"\([^"]*\)".*/\1/p' "$work/$name.out" >"$work/$name.address"
   for ((i = 1; i <= $2; ++i)); do
-    daemon "$name-$i" build/bin/redoubt-replica --brokers "$(<"$work/$name.address")" --service echo --builtin echo
+    daemon "$name-$i" build/bin/redoubt-replica --brokers "$(<"$work/$name.address")" --service echo --builtin echo \
+      --busy-poll "$3"
   done
 }
 
-# redoubt_bench CLUSTER COPIES WINDOW
+# redoubt_bench CLUSTER COPIES WINDOW BUSY_POLL
 redoubt_bench() {
   build/bin/redoubt bench --brokers "$(<"$work/$1.address")" --levels echo --copies "$2" --window "$3" --payload 64 \
-    --duration "${seconds}s" --require-all --json
+    --duration "${seconds}s" --require-all --json --busy-poll "$4"
 }
 
-# pair NAME ACK: a manager and a standby that is in sync, with an echo replica; their addresses stand in NAME.address.
+# pair NAME ACK BUSY_POLL: a manager and a standby that is in sync, with an echo replica; their addresses stand in NAME.address.
 pair() {
   local name="$1" group='' addresses=() i limit=$((SECONDS + 20))
   for i in 1 2; do
@@ -90,9 +94,9 @@ pair() {
   done
   for i in 1 2; do
     daemon "$name-broker-$i" build/bin/redoubt-broker --listen "${addresses[i]}" --group "$group" \
-      --data-dir "$work/$name-data-$i" --checkpoint-ack "$2"
+      --data-dir "$work/$name-data-$i" --checkpoint-ack "$2" --busy-poll "$3"
   done
-  daemon "$name-1" build/bin/redoubt-replica --brokers "$group" --service echo --builtin echo
+  daemon "$name-1" build/bin/redoubt-replica --brokers "$group" --service echo --builtin echo --busy-poll "$3"
   echo "$group" >"$work/$name.address"
   until [[ "$(build/bin/redoubt status --brokers "$group" --json 2>/dev/null)" == *'"in_sync":true'*'"in_sync":true'* ]]; do
     if ((SECONDS > limit)); then
@@ -120,18 +124,22 @@ quietly cmake --preset release -DREDOUBT_PEERS=ON
 quietly cmake --build build -j "$(nproc)" --target programs peers
 quietly cmake --preset release -DREDOUBT_PEERS=OFF
 
-cluster single 1
-cluster double 2
-for ack in none one all; do pair "$ack" "$ack"; done
+cluster single 1 "$default"
+cluster double 2 "$default"
+cluster sleeping 1 0s
+for ack in none one all; do pair "$ack" "$ack" "$default"; done
+pair sleeping-pair none 0s
 for ((round = 1; round <= rounds; ++round)); do
   progress "round $round of $rounds"
   for window in "${windows[@]}"; do
     for peer in relay zmq nats; do
       one "$round" "$window" "$peer" build/bin/peers "$peer" "$window" $((seconds * 1000))
     done
-    one "$round" "$window" k1 redoubt_bench single 1 "$window"
-    one "$round" "$window" k2 redoubt_bench double 2 "$window"
-    for ack in none one all; do one "$round" "$window" "$ack" redoubt_bench "$ack" 1 "$window"; done
+    one "$round" "$window" k1 redoubt_bench single 1 "$window" "$default"
+    one "$round" "$window" k2 redoubt_bench double 2 "$window" "$default"
+    one "$round" "$window" sleeping redoubt_bench sleeping 1 "$window" 0s
+    for ack in none one all; do one "$round" "$window" "$ack" redoubt_bench "$ack" 1 "$window" "$default"; done
+    one "$round" "$window" sleeping-pair redoubt_bench sleeping-pair 1 "$window" 0s
   done
 done
 
@@ -161,12 +169,16 @@ def ratio(window, name, others):
 print("requests/s · median µs | " + " | ".join(f"{window:,} outstanding" for window in windows))
 print("|".join(["---"] * (len(windows) + 1)))
 for name, title in [("relay", "bare relay"), ("zmq", "ZeroMQ ROUTER-DEALER"), ("nats", "NATS"),
-                    ("k1", "Redoubt, k = 1"), ("k2", "Redoubt, k = 2"), ("none", "Redoubt, a standby"),
-                    ("one", "with `--checkpoint-ack one`"), ("all", "with `--checkpoint-ack all`")]:
+                    ("k1", "Redoubt, k = 1"), ("k2", "Redoubt, k = 2"),
+                    ("sleeping", "Redoubt, k = 1, `--busy-poll 0s`"), ("none", "Redoubt, a standby"),
+                    ("sleeping-pair", "with `--busy-poll 0s`"), ("one", "with `--checkpoint-ack one`"),
+                    ("all", "with `--checkpoint-ack all`")]:
     print(title, *(f"{figure(statistics.median(rps[window, name]))} · {statistics.median(p50[window, name]):,.0f}"
                    for window in windows), sep=" | ")
 for title, name, others in [("Redoubt / better of ZeroMQ and NATS", "k1", ["zmq", "nats"]),
                             ("the same with a standby", "none", ["zmq", "nats"]),
+                            ("`--busy-poll 0s` / better of the two", "sleeping", ["zmq", "nats"]),
+                            ("the same with a standby", "sleeping-pair", ["zmq", "nats"]),
                             ("Redoubt / bare relay", "k1", ["relay"]), ("k = 2 / k = 1", "k2", ["k1"]),
                             ("with a standby / without", "none", ["k1"]), ("`one` / `none`", "one", ["none"]),
                             ("`all` / `none`", "all", ["none"])]:

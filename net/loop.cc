@@ -2,12 +2,13 @@
 #include "net/loop.h"
 
 #include <asio/executor_work_guard.hpp>
+#include <thread>
 
 #include "net/link.h"
 
 namespace redoubt::net {
 
-Loop::Loop() : io_(1), read_buffer_(kBytesATurn) {}
+Loop::Loop(Duration busy_poll) : io_(1), busy_poll_(busy_poll), read_buffer_(kBytesATurn) {}
 Loop::~Loop() = default;
 
 void Loop::run(const std::function<void()>& turn_end) {
@@ -15,7 +16,7 @@ void Loop::run(const std::function<void()>& turn_end) {
   while (!io_.stopped()) {
     now_is_read_ = false;
     received_ = 0;
-    if (io_.run_one() == 0) break;
+    if (!wait()) break;
     // Asking whether more is ready costs a system call: only where more was ready lately, or now and then.
     if (several_ready_ || ++turns_ % kLookEvery == 0) {
       int more = 0;
@@ -29,6 +30,20 @@ void Loop::run(const std::function<void()>& turn_end) {
       flush();
     } while (lost_a_link_);
   }
+}
+
+// For the first handler of a turn, and runs it. False: stopped.
+bool Loop::wait() {
+  const Time from = Clock::now();
+  const Time until = from + busy_poll_.limit(from);
+  while (Clock::now() < until) {
+    if (io_.poll_one() > 0) return true;
+    if (io_.stopped()) return false;
+    // Whoever has something to do here goes first: with fewer processors than threads it may be the one that
+    // we wait for.
+    std::this_thread::yield();
+  }
+  return io_.run_one() > 0;
 }
 
 void Loop::flush() {

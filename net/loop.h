@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "net/busy_poll.h"
 #include "wire/message.h"
 #include "wire/outbox.h"
 
@@ -18,7 +19,8 @@ class Link;
 
 class Loop {
  public:
-  Loop();
+  // `busy_poll`: see BusyPoll.
+  explicit Loop(Duration busy_poll = Duration::zero());
   ~Loop();
 
   // Runs turns until stop(). `turn_end` is called once in every turn, before the writes.
@@ -52,6 +54,7 @@ class Loop {
   void wants_flush(std::weak_ptr<Link> link) { dirty_.push_back(std::move(link)); }
 
  private:
+  bool wait();
   void flush();
 
   // A turn ends after so many handlers, or so many bytes: what it produced is written then, so that the peers
@@ -61,6 +64,7 @@ class Loop {
   static constexpr unsigned kLookEvery = 16;
 
   asio::io_context io_;
+  BusyPoll busy_poll_;
   Time now_;
   bool now_is_read_ = false;
   unsigned turns_ = 0;

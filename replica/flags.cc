@@ -39,6 +39,7 @@ void add_flags(Options& options, Flags& flags) {
   options.add("workers", flags.workers, {1, wire::kMaxWorkers}, "copies that run at the same time");
   options.add("queue-limit", flags.queue_limit, {0, kMaxQueueLimit}, "copies that wait for a worker");
   options.section("The program");
+  options.add("busy-poll", flags.busy_poll, {Duration::zero(), net::kMostBusyPoll}, net::kBusyPollHelp);
   add_daemon_flags(options, flags.daemon);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/distribution.h"
+#include "net/busy_poll.h"
 #include "options/daemon.h"
 #include "options/options.h"
 #include "replica/handler.h"
@@ -23,6 +24,7 @@ struct Flags {
   std::string name;
   std::string cluster = "redoubt";
   OnFailover on_failover = OnFailover::kAdopt;
+  Duration busy_poll = net::kBusyPoll;
   std::optional<uint64_t> seed;
   std::optional<Distribution> vacation;
   DaemonFlags daemon;

@@ -65,8 +65,8 @@ int run_daemon(const std::string& program, const Flags& flags, std::vector<Servi
   spdlog::info("{} offers {} service(s), {} worker(s), seed {}", flags.name, names.size(), flags.workers,
                *flags.seed);
   {
-    Shell shell(flags.brokers, settings_of(flags), std::move(services), reports_of(flags, names),
-                std::move(hooks));
+    Shell shell(flags.brokers, flags.busy_poll, settings_of(flags), std::move(services),
+                reports_of(flags, names), std::move(hooks));
     asio::signal_set signals(shell.io(), SIGTERM, SIGINT);
     listen_to_signals(shell, signals, true);
     shell.run();

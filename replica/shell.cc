@@ -23,9 +23,10 @@ Settings complete(Settings settings, const std::vector<Address>& brokers,
 
 }  // namespace
 
-Shell::Shell(std::vector<Address> brokers, Settings settings, std::vector<Service> services, Reports reports,
-             Workers::Hooks hooks)
-    : services_(std::move(services)),
+Shell::Shell(std::vector<Address> brokers, Duration busy_poll, Settings settings,
+             std::vector<Service> services, Reports reports, Workers::Hooks hooks)
+    : loop_(busy_poll),
+      services_(std::move(services)),
       workers_count_(settings.workers),
       core_(complete(settings, brokers, services_)),
       reports_(std::move(reports)),

@@ -28,10 +28,9 @@ struct Reports {
 
 class Shell final : net::LinkUser {
  public:
-  // `settings.services` and `.brokers` are taken from the other two. `prepared` and `done`: see
-  // Workers::Hooks.
-  Shell(std::vector<Address> brokers, Settings settings, std::vector<Service> services, Reports reports,
-        Workers::Hooks hooks = {});
+  // `settings.services` and `.brokers` are taken from the other two.
+  Shell(std::vector<Address> brokers, Duration busy_poll, Settings settings, std::vector<Service> services,
+        Reports reports, Workers::Hooks hooks = {});
   ~Shell() override;
 
   // Until it has been asked to stop and everything is said.

@@ -25,8 +25,8 @@ class ReplicaShellTest : public testing::Test {
     settings.incarnation = 5;
     const Reports reports{.ready = [this](const std::string&) { ++ready_; },
                           .log = [](Reports::Level, const std::string&) {}};
-    shell_ = std::make_unique<Shell>(std::vector<Address>{broker_.address()}, settings, std::move(services),
-                                     reports);
+    shell_ = std::make_unique<Shell>(std::vector<Address>{broker_.address()}, Duration::zero(), settings,
+                                     std::move(services), reports);
     thread_ = std::thread([this] { shell_->run(); });
     broker_.wait_for<wire::Register>();
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "net/busy_poll.h"
 #include "tool/commands.h"
 #include "tool/driver.h"
 #include "tool/interrupts.h"
@@ -22,6 +23,7 @@ struct BenchFlags {
   std::optional<uint64_t> requests;
   std::optional<Duration> duration;
   uint32_t clients = 1;
+  Duration busy_poll = net::kBusyPoll;
   uint64_t seed = 1;
   std::optional<std::string> history, csv;
   bool json = false, require_all = false;
@@ -48,6 +50,7 @@ class Bench : public Command {
     options_.add("requests", f.requests, {1, uint64_t{1} << 40}, "to send");
     options_.add("duration", f.duration, "of sending (10s, unless --requests says when to end)");
     options_.add("clients", f.clients, {1, 1024}, "each with a connection and a thread of its own");
+    options_.add("busy-poll", f.busy_poll, {Duration::zero(), net::kMostBusyPoll}, net::kBusyPollHelp);
     options_.add("seed", f.seed, "of arrival times and payload bytes");
     options_.section("Results");
     options_.add("json", f.json, "the result object alone, without the table for people");
@@ -133,6 +136,7 @@ Load Bench::load_of(uint64_t client) const {
 bool Bench::connect(const Interrupts& interrupts) {
   ClientOptions options;
   options.brokers = broker_texts(flags_.request);
+  options.busy_poll = flags_.busy_poll;
   for (uint64_t i = 0; i < flags_.clients; ++i)
     drivers_.push_back(std::make_unique<Driver>(options, load_of(i), gap_, history_.get()));
   // Connecting is no part of the load; but who cannot connect sends all the same, and loses.

@@ -1,0 +1,109 @@
+// When a thread with nothing to do asks on, and when it sleeps.
+#include "net/loop.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <functional>
+#include <thread>
+
+namespace redoubt::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What it may ask after so many turns of that length.
+Duration after(BusyPoll& poll, Time& now, int turns, Duration length) {
+  Duration limit{};
+  for (int i = 0; i < turns; ++i) limit = poll.limit(now += length);
+  return limit;
+}
+
+TEST(BusyPoll, AsksOnWhileTurnsAreShort) {
+  BusyPoll poll(200us);
+  Time now(1h);
+  after(poll, now, 100, 150us);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(after(poll, now, 1, 150us), 200us);
+}
+
+TEST(BusyPoll, SleepsAtOnceWhereTurnsAreLong) {
+  BusyPoll poll(200us);
+  Time now(1h);
+  EXPECT_EQ(after(poll, now, 20, 50ms), 0us);
+  EXPECT_EQ(after(poll, now, 1, 10us), 0us) << "one short turn proves nothing";
+  EXPECT_EQ(after(poll, now, 1000, 250us), 0us);
+}
+
+TEST(BusyPoll, AnHourOfIdlenessIsForgottenWithinSomeDozenTurns) {
+  BusyPoll poll(200us);
+  Time now(1h);
+  EXPECT_EQ(after(poll, now, 1000, 1h), 0us);
+  EXPECT_EQ(after(poll, now, 24, 20us), 200us);
+}
+
+TEST(BusyPoll, WithoutALimitItNeverAsksOn) {
+  BusyPoll poll(0us);
+  Time now(1h);
+  for (const Duration length : {Duration(0us), Duration(1us), Duration(1s)})
+    EXPECT_EQ(after(poll, now, 10, length), 0us);
+}
+
+struct Use {
+  int64_t sleeps = 0;
+  Duration processor{};
+};
+
+// Runs the loop to its end on a thread of its own and tells what that took.
+Use run(Loop& loop) {
+  Use use;
+  std::thread([&] {
+    loop.run([] {});
+    rusage of{};
+    ::getrusage(RUSAGE_THREAD, &of);
+    use.sleeps = of.ru_nvcsw;
+    const auto as_duration = [](const timeval& time) {
+      return Duration(std::chrono::seconds(time.tv_sec)) + std::chrono::microseconds(time.tv_usec);
+    };
+    use.processor = as_duration(of.ru_utime) + as_duration(of.ru_stime);
+  }).join();
+  return use;
+}
+
+// Two loops that wake each other again and again; what the first of them used.
+Use ping_pong(Duration busy_poll, int rounds) {
+  Loop one(busy_poll), other(busy_poll);
+  std::thread peer([&] { other.run([] {}); });
+  int left = rounds;
+  const std::function<void()> ping = [&] {
+    if (--left == 0) return one.stop();
+    asio::post(other.io(), [&] { asio::post(one.io(), ping); });
+  };
+  asio::post(one.io(), ping);
+  const Use use = run(one);
+  other.stop();
+  peer.join();
+  return use;
+}
+
+TEST(Loop, WhoIsAnsweredSoonDoesNotSleepMeanwhile) {
+  constexpr int kRounds = 2000;
+  EXPECT_LT(ping_pong(20ms, kRounds).sleeps, kRounds / 10);
+}
+
+TEST(Loop, AnIdleOneLeavesTheProcessorAlone) {
+  Loop loop(kBusyPoll);
+  asio::steady_timer timer(loop.io());
+  int left = 60;
+  std::function<void()> beat = [&] {
+    if (--left == 0) return loop.stop();
+    timer.expires_after(5ms);
+    timer.async_wait([&](const asio::error_code&) { beat(); });
+  };
+  beat();
+  EXPECT_LT(run(loop).processor, 60ms) << "of about 300";
+}
+
+}  // namespace
+}  // namespace redoubt::net
