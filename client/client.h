@@ -46,7 +46,7 @@ struct ClientOptions {
   // While answers come quickly the client's thread asks for the next one for so long before it sleeps, which
   // spares a call tens of microseconds and keeps a processor busy meanwhile. Zero: it sleeps at once. From 0
   // to one second.
-  std::chrono::nanoseconds busy_poll = std::chrono::microseconds(200);
+  std::chrono::nanoseconds busy_poll = std::chrono::microseconds(100);
 };
 
 struct ClientStats {

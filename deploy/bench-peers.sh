@@ -13,7 +13,7 @@ unset "${!REDOUBT_@}"
 rounds=5
 seconds=2
 readonly windows=(1 64 1024)
-readonly default=200us  # --busy-poll
+readonly default=100us  # --busy-poll
 
 while (($# > 0)); do
   case "$1 ${2:-}" in

@@ -26,10 +26,10 @@ source deploy/group.sh
 # one KILL: its result is kept.
 one() {
   local bench
-  build/bin/redoubt bench --brokers "$group" --levels work "${load[@]}" --duration 3s --deadline 2s --require-all --json \
+  build/bin/redoubt bench --brokers "$group" --levels work "${load[@]}" --duration 6s --deadline 2s --require-all --json \
     >"$work/bench" 2>"$work/bench.err" &
   bench=$!
-  sleep "$((RANDOM % 2)).$((RANDOM % 9 + 1))"
+  sleep "$((RANDOM % 5)).$((RANDOM % 9 + 1))"
   kill -KILL "${pid_of[$manager]}"
   wait "$bench" || true
   echo "{\"kill\":$1,\"result\":$(<"$work/bench")}" >>"$work/results"
