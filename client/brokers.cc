@@ -168,7 +168,9 @@ std::string Brokers::trouble(size_t index) const {
   const Broker& broker = brokers_[index];
   if (broker.phase != Phase::kWelcomed || may_rule(broker)) return broker.trouble;
   const std::string number = std::to_string(broker.epoch.number);
-  if (broker.rules) return "it rules by epoch " + number + ", but a later one has been heard";
+  if (broker.rules)
+    return "it rules by epoch " + number + ", but epoch " + std::to_string(highest_.number) +
+           " has been heard (if its group was made anew, start this program anew)";
   if (broker.epoch == wire::Epoch{}) return "it is a standby and knows of no manager";
   return "it is a standby, and the newest epoch it knows is " + number;
 }

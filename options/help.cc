@@ -1,5 +1,6 @@
 // How --help is laid out: flags under their headings, one column for what to write, one for what it means.
 #include <algorithm>
+#include <map>
 
 #include "options/options.h"
 
@@ -75,6 +76,12 @@ std::string Options::help_text() const {
   std::ranges::for_each(flags_, show);
 
   out += "\nGeneral:\n" + row("-h, --help", "show this help") + row("--version", "show the version");
+  if (!exits_.empty()) {
+    out += "\nExit status:\n";
+    std::map<int, std::string> all(exits_.begin(), exits_.end());
+    all.emplace(2, "usage");
+    for (const auto& [status, meaning] : all) out += row(std::to_string(status), meaning);
+  }
   if (!flags_.empty()) {
     std::string rule =
         "A flag such as --queue-limit can also be given as REDOUBT_QUEUE_LIMIT in the environment";

@@ -70,6 +70,10 @@ class Options {
   // Flags declared from now on stand under this heading in the help.
   void section(std::string heading) { section_ = std::move(heading); }
 
+  // What one of the program's exit statuses means: at the end of the help, in this order. 2, a usage error,
+  // is there anyway.
+  void exits(int status, std::string meaning) { exits_.emplace_back(status, std::move(meaning)); }
+
   // Adds --config FILE.
   void takes_config();
 
@@ -104,6 +108,7 @@ class Options {
   std::string program_;
   std::string about_;
   std::string section_ = "Flags";
+  std::vector<std::pair<int, std::string>> exits_;
   std::string config_path_;
   bool chosen_ = false;
   // A deque, for what add() returns must stay where it is.

@@ -42,8 +42,11 @@ void Replica::on(Turn& turn, AdoptArrived& event) {
 // A broker says that it is the manager.
 void Replica::begin_rule(Turn& turn, Peer& peer, wire::Epoch epoch) {
   if (epoch < highest_) {
-    turn.effects.push_back(
-        Warn{peer.link, "it rules with an earlier epoch than one already seen: its copies will be dropped"});
+    turn.effects.push_back(Warn{
+        peer.link,
+        "it rules by epoch " + std::to_string(epoch.number) + ", but epoch " +
+            std::to_string(highest_.number) +
+            " has been heard: its copies are dropped (if its group was made anew, start this replica anew)"});
     return;
   }
   if (peer.link == manager_ && epoch == rule_) return;

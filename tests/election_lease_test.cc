@@ -5,7 +5,9 @@ namespace redoubt::broker {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // ---- The lease
@@ -151,6 +153,26 @@ TEST_F(ElectionTest, ALearnersPulseCountsForNothingButItsPosition) {
   EXPECT_EQ(election_->memory().set.epoch, (wire::Epoch{2, 1}));
   EXPECT_EQ(election_->peer(4).told.position, (wire::Position{{2, 1}, 5}));
   EXPECT_EQ(election_->peer(4).told.known, wire::Epoch{}) << "nobody is to ask above it";
+}
+
+TEST_F(ElectionTest, WhoFollowsFromOutsideTellsThatItsGroupWasMadeAnew) {
+  build({}, [](GroupSettings& settings) {
+    settings.self = kNoBroker;
+    settings.kind = wire::Kind::kLearner;
+    settings.size = 1;
+    settings.quorum = Quorum::kOne;
+  });
+  come(2);
+  say(2, {.known = {5, 2}, .rules = true, .succession = {2}});
+  EXPECT_EQ(election_->trouble(now_), "");
+
+  lose(2);
+  come(2);
+  say(2, {.known = {1, 2}, .rules = true, .succession = {2}});
+
+  EXPECT_EQ(election_->known(), (wire::Epoch{5, 2}));
+  EXPECT_THAT(election_->trouble(now_), AllOf(HasSubstr("rules by epoch 1"), HasSubstr("obeyed epoch 5"),
+                                              HasSubstr("start this broker anew")));
 }
 
 TEST_F(ElectionTest, ALearnerIsNotAskedForItsVote) {

@@ -57,6 +57,9 @@ class Bench : public Command {
     options_.add("history", f.history, "a file with one JSON line for every submit and every outcome");
     options_.add("csv", f.csv, "a file to which the result is appended as one line");
     options_.add("require-all", f.require_all, "exit 0 only if every request was answered");
+    options_.exits(kExitOk, "nothing lost, duplicated or unexpected");
+    options_.exits(kExitFailed, "something was, or with --require-all a request was not answered");
+    options_.exits(kExitInterrupted, "interrupted");
   }
 
   bool chosen() const override { return options_.chosen(); }

@@ -17,6 +17,8 @@ class StatusCommand : public Command {
     options_.add("timeout", timeout_, {std::chrono::milliseconds(1), std::chrono::hours(1)},
                  "to wait for an answer");
     options_.add("json", json_, "the broker's own JSON instead of a table");
+    options_.exits(kExitOk, "a broker has answered, the one that rules or, where nobody does, a standby");
+    options_.exits(kExitNoBroker, "no broker answers");
   }
 
   bool chosen() const override { return options_.chosen(); }

@@ -311,7 +311,16 @@ std::string Election::trouble(Time now) const {
   if (rules() && !leads(now)) return "it is cut off from the majority of its group";
   if (rules()) return acts(now) ? "" : "it waits until a majority has written down that it rules";
   if (manager_ != kNoBroker) return "";
-  if (settings_.self == kNoBroker) return "it follows a group from outside, and knows of no manager there";
+  if (settings_.self == kNoBroker) {
+    std::string text = "it follows a group from outside, and knows of no manager there";
+    each_peer([&](BrokerNumber, const Peer& peer) {
+      if (peer.up() && peer.told.rules && peer.told.known < known())
+        text = "it follows a group from outside, whose manager rules by epoch " +
+               std::to_string(peer.told.known.number) + "; it has obeyed epoch " +
+               std::to_string(known().number) + " (if the group was made anew, start this broker anew)";
+    });
+    return text;
+  }
   uint32_t reachable = 1;
   each_peer([&](BrokerNumber number, const Peer& peer) {
     if (peer.up() && number <= settings_.size) ++reachable;
