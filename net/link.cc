@@ -117,10 +117,7 @@ bool Link::take_in(std::string_view bytes) {
   decoder_.feed(bytes);
   for (;;) {
     wire::Message& message = inbox_;
-    borrow_batch();
-    const wire::Decoded decoded = decoder_.next(message);
-    if (decoded != wire::Decoded::kMessage) return_batch();
-    switch (decoded) {
+    switch (decoder_.next(message)) {
       case wire::Decoded::kNeedMore:
         return true;
       case wire::Decoded::kBad:
@@ -133,23 +130,11 @@ bool Link::take_in(std::string_view bytes) {
       goodbye_ = std::string(wire::name_of(goodbye->reason)) + ": " + goodbye->text;
     }
     user_.on_message(*this, message);
-    return_batch();
     if (closed_) return false;
+    // A large batch is rare, and its memory would stay with an idle link.
+    if (const auto* submit = std::get_if<wire::Submit>(&message); submit && submit->requests.capacity() > 16)
+      message = std::monostate{};
   }
-}
-
-// The memory of large batches is the thread's: with a link that is idle now it would only lie about.
-void Link::borrow_batch() {
-  auto* submit = std::get_if<wire::Submit>(&inbox_);
-  if (submit && submit->requests.capacity() < loop_.batch().capacity()) submit->requests.swap(loop_.batch());
-}
-
-void Link::return_batch() {
-  constexpr size_t kFew = 16;
-  auto* submit = std::get_if<wire::Submit>(&inbox_);
-  if (!submit) return;
-  if (submit->requests.capacity() > loop_.batch().capacity()) submit->requests.swap(loop_.batch());
-  if (submit->requests.capacity() > kFew) inbox_ = std::monostate{};
 }
 
 void Link::flush() {

@@ -81,8 +81,6 @@ class Link : public std::enable_shared_from_this<Link> {
   void wait_writable();
   void on_readable();
   bool take_in(std::string_view bytes);
-  void borrow_batch();
-  void return_batch();
   void lose(wire::CloseReason reason, std::string text);
   void close_socket();
 

@@ -50,7 +50,6 @@ class Loop {
   // What the links of this thread share.
   wire::ChunkPool& chunks() { return chunks_; }
   std::vector<char>& read_buffer() { return read_buffer_; }
-  std::vector<wire::Request>& batch() { return batch_; }
   void wants_flush(std::weak_ptr<Link> link) { dirty_.push_back(std::move(link)); }
 
  private:
@@ -73,7 +72,6 @@ class Loop {
   bool lost_a_link_ = false;
   wire::ChunkPool chunks_;
   std::vector<char> read_buffer_;
-  std::vector<wire::Request> batch_;  // memory for large ones
   std::vector<std::weak_ptr<Link>> dirty_, flushing_;
 };
 
