@@ -34,7 +34,7 @@ inline constexpr uint64_t kSmallResult = 4096;
 inline constexpr uint64_t kReplicaBytes = uint64_t{128} << 20;
 
 // Loads are compared in copies a worker, in these parts of one; what doubt about a replica adds to its load.
-inline constexpr uint64_t kLoadUnit = uint64_t{1} << 20;
+inline constexpr uint64_t kLoadUnit = 1024;
 inline constexpr double kFailureLoad = 4;   // for one that fails everything
 inline constexpr double kUnprovenLoad = 1;  // for one that has completed nothing yet
 

@@ -121,7 +121,7 @@ void State::index_replica(ReplicaId id) {
   const bool takes = replica.takes_copies();
   // One that fails a lot looks loaded, and so does, a little, one that has shown nothing yet: a replica that
   // fails at once, or dies and returns, is always idle and would draw everything to itself.
-  uint64_t load = uint64_t{replica.outstanding()} * replica.unit;
+  uint64_t load = uint64_t{replica.outstanding()} * kLoadUnit / replica.workers;
   if (replica.failure_rate > 0 || !replica.proven()) {
     const double doubt = replica.failure_rate * kFailureLoad + (replica.proven() ? 0 : kUnprovenLoad);
     load += static_cast<uint64_t>(doubt * static_cast<double>(kLoadUnit));

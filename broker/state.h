@@ -110,7 +110,6 @@ struct Replica {
   std::string name, address;
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
-  uint64_t unit = kLoadUnit;  // of load: what one copy is to its workers
   bool leaving = false;
   bool unheard = false;        // has not said yet what it holds from an earlier manager
   std::vector<CopyId> copies;  // outstanding

@@ -80,7 +80,6 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.name = event.hello.name;
   replica.address = event.address;
   replica.workers = event.registration.workers;
-  replica.unit = kLoadUnit / replica.workers;
   replica.queue_limit = event.registration.queue_limit;
   const uint32_t given = state.settings.replica_threshold;
   replica.threshold = std::min(given ? given : 2 * replica.workers, replica.room());
