@@ -25,6 +25,8 @@ class BusyPoll {
   // Zero: never.
   explicit BusyPoll(Duration most) : most_(most) {}
 
+  bool is_off() const { return most_ == Duration::zero(); }
+
   // A turn's wait begins. Returns how long it may ask.
   Duration limit(Time now) {
     // A long one counts as a few times the limit: a thread that has been idle for an hour must find out

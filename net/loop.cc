@@ -34,9 +34,10 @@ void Loop::run(const std::function<void()>& turn_end) {
 
 // For the first handler of a turn, and runs it. False: stopped.
 bool Loop::wait() {
+  if (busy_poll_.is_off()) return io_.run_one() > 0;
   const Time from = Clock::now();
   const Time until = from + busy_poll_.limit(from);
-  while (Clock::now() < until) {
+  for (Time now = from; now < until; now = Clock::now()) {
     if (io_.poll_one() > 0) return true;
     if (io_.stopped()) return false;
     // Whoever has something to do here goes first: with fewer processors than threads it may be the one that

@@ -42,11 +42,14 @@ void Replica::on(Turn& turn, AdoptArrived& event) {
 // A broker says that it is the manager.
 void Replica::begin_rule(Turn& turn, Peer& peer, wire::Epoch epoch) {
   if (epoch < highest_) {
-    turn.effects.push_back(Warn{
-        peer.link,
-        "it rules by epoch " + std::to_string(epoch.number) + ", but epoch " +
-            std::to_string(highest_.number) +
-            " has been heard: its copies are dropped (if its group was made anew, start this replica anew)"});
+    const std::string number = std::to_string(epoch.number);
+    const std::string why = epoch.number == highest_.number
+                                ? "another rules by the same epoch, " + number + ": its copies are dropped"
+                                : "it rules by epoch " + number + ", but epoch " +
+                                      std::to_string(highest_.number) +
+                                      " has been heard: its copies are dropped (if its group was made anew, "
+                                      "start this replica anew)";
+    turn.effects.push_back(Warn{peer.link, why});
     return;
   }
   if (peer.link == manager_ && epoch == rule_) return;

@@ -110,8 +110,9 @@ void Shell::on_worker() {
 }
 
 void Shell::happened(Time now, Event event) {
-  newest_ = now;
-  core_.step(now, std::move(event), effects_);
+  // What happened before the last inline copy ended may be told only now.
+  newest_ = std::max(newest_, now);
+  core_.step(newest_, std::move(event), effects_);
   // An effect can lead to the next step at once (a copy that runs inline), whose effects then follow these.
   for (size_t i = 0; i < effects_.size(); ++i) {
     if (auto* send = std::get_if<Send>(&effects_[i])) {
