@@ -168,6 +168,8 @@ std::string Brokers::trouble(size_t index) const {
   const Broker& broker = brokers_[index];
   if (broker.phase != Phase::kWelcomed || may_rule(broker)) return broker.trouble;
   const std::string number = std::to_string(broker.epoch.number);
+  if (broker.rules && broker.epoch.number == highest_.number)
+    return "another rules by the same epoch, " + number;
   if (broker.rules)
     return "it rules by epoch " + number + ", but epoch " + std::to_string(highest_.number) +
            " has been heard (if its group was made anew, start this program anew)";

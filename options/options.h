@@ -70,8 +70,8 @@ class Options {
   // Flags declared from now on stand under this heading in the help.
   void section(std::string heading) { section_ = std::move(heading); }
 
-  // What one of the program's exit statuses means: at the end of the help, in this order. 2, a usage error,
-  // is there anyway.
+  // What one of the program's exit statuses means. The help tells them in order of their numbers; where there
+  // is one, it tells 2 as well, a usage error.
   void exits(int status, std::string meaning) { exits_.emplace_back(status, std::move(meaning)); }
 
   // Adds --config FILE.

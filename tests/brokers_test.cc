@@ -121,7 +121,7 @@ TEST_F(BrokersTest, NobodyBelowAnEpochThatRuledIsObeyed) {
 
   EXPECT_THAT(done(), ElementsAre("down", "dial 1"));
   EXPECT_EQ(brokers.current(), std::nullopt);
-  EXPECT_THAT(brokers.trouble(0), HasSubstr("has been heard"));
+  EXPECT_THAT(brokers.trouble(0), HasSubstr("has been heard (if its group was made anew"));
   EXPECT_EQ(brokers.trouble(1), "closed by the peer");
 }
 

@@ -366,6 +366,22 @@ TEST_F(OptionsTest, HelpShowsFlagsDefaultsAndHeadings) {
   }
 }
 
+TEST(Options, HelpTellsExitStatusesByNumberAndUsageAmongThem) {
+  Options options("program", "Does something.");
+  options.exits(5, "nobody answers");
+  options.exits(0, "done");
+
+  const std::string help = options.help_text();
+
+  const std::vector<std::string> lines{"Exit status:", "0    ", "done",          "2    ",
+                                       "usage",        "5    ", "nobody answers"};
+  size_t at = 0;
+  for (const std::string& line : lines) {
+    at = help.find(line, at);
+    ASSERT_NE(at, std::string::npos) << line << " is missing, or not in its place, in\n" << help;
+  }
+}
+
 TEST_F(OptionsTest, VersionNamesTheProgram) {
   Parsed parsed = parse({"--version"});
 

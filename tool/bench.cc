@@ -58,7 +58,8 @@ class Bench : public Command {
     options_.add("csv", f.csv, "a file to which the result is appended as one line");
     options_.add("require-all", f.require_all, "exit 0 only if every request was answered");
     options_.exits(kExitOk, "nothing lost, duplicated or unexpected");
-    options_.exits(kExitFailed, "something was, or with --require-all a request was not answered");
+    options_.exits(kExitFailed,
+                   "something was, or with --require-all a request was not answered, or a file not written");
     options_.exits(kExitInterrupted, "interrupted");
   }
 

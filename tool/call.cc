@@ -117,7 +117,7 @@ class Call : public Command {
     options_.add("output", output_, "where the result goes; - is stdout").shaped("FILE|-");
     options_.add("json", json_, "one object with status, result and timing instead of the result's bytes");
     options_.exits(kExitOk, "done");
-    options_.exits(kExitFailed, "the service failed");
+    options_.exits(kExitFailed, "the service failed, or the result could not be written");
     options_.exits(kExitRefused, "refused; the reason is on stderr");
     options_.exits(kExitExpired, "deadline or wait limit exceeded");
     options_.exits(kExitNoBroker, "no broker answers");

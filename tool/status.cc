@@ -18,6 +18,7 @@ class StatusCommand : public Command {
                  "to wait for an answer");
     options_.add("json", json_, "the broker's own JSON instead of a table");
     options_.exits(kExitOk, "a broker has answered, the one that rules or, where nobody does, a standby");
+    options_.exits(kExitFailed, "its answer makes no sense");
     options_.exits(kExitNoBroker, "no broker answers");
   }
 
