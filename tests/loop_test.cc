@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <functional>
 #include <thread>
@@ -71,38 +70,26 @@ Use run(Loop& loop) {
   return use;
 }
 
-// Two loops that wake each other again and again; what the first of them used.
-Use ping_pong(Duration busy_poll, int rounds) {
-  Loop one(busy_poll), other(busy_poll);
-  std::thread peer([&] { other.run([] {}); });
-  int left = rounds;
-  const std::function<void()> ping = [&] {
-    if (--left == 0) return one.stop();
-    asio::post(other.io(), [&] { asio::post(one.io(), ping); });
-  };
-  asio::post(one.io(), ping);
-  const Use use = run(one);
-  other.stop();
-  peer.join();
-  return use;
-}
-
-TEST(Loop, WhoIsAnsweredSoonDoesNotSleepMeanwhile) {
-  constexpr int kRounds = 2000;
-  EXPECT_LT(ping_pong(20ms, kRounds).sleeps, kRounds / 10);
-}
-
-TEST(Loop, AnIdleOneLeavesTheProcessorAlone) {
-  Loop loop(kBusyPoll);
+// A loop with so many timers behind one another, and what it used.
+Use beats(Duration busy_poll, int count, Duration pause) {
+  Loop loop(busy_poll);
   asio::steady_timer timer(loop.io());
-  int left = 60;
-  std::function<void()> beat = [&] {
-    if (--left == 0) return loop.stop();
-    timer.expires_after(5ms);
+  const std::function<void()> beat = [&] {
+    if (--count == 0) return loop.stop();
+    timer.expires_after(pause);
     timer.async_wait([&](const asio::error_code&) { beat(); });
   };
   beat();
-  EXPECT_LT(run(loop).processor, 60ms) << "of about 300";
+  return run(loop);
+}
+
+TEST(Loop, WhoHasNewsSoonDoesNotSleepMeanwhile) {
+  EXPECT_LT(beats(20ms, 500, 100us).sleeps, 50);
+  EXPECT_GT(beats(0ms, 500, 100us).sleeps, 250) << "or sleeps are not what is counted";
+}
+
+TEST(Loop, AnIdleOneLeavesTheProcessorAlone) {
+  EXPECT_LT(beats(kBusyPoll, 60, 5ms).processor, 60ms) << "of about 300";
 }
 
 }  // namespace
