@@ -11,7 +11,7 @@ void Shell::begin() {
   step(Tick{});
   for (uint32_t i = 0; i < dialers_.size(); ++i)
     if (dialers_[i]) dialers_[i]->dial();
-  while (node_.next_deadline() <= Clock::now() && !node_.rules() && dialers_.size() <= 1) step(Tick{});
+  while (node_.next_deadline() <= loop_.read_clock() && !node_.rules() && dialers_.size() <= 1) step(Tick{});
 }
 
 void Shell::make_dialers() {

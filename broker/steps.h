@@ -10,6 +10,11 @@
 
 namespace redoubt::broker {
 
+// What is left of a budget, as it travels: never negative.
+inline uint64_t left_us(Duration left) {
+  return left > Duration::zero() ? static_cast<uint64_t>(to_us(left)) : 0;
+}
+
 // What every step works on.
 struct Turn {
   State& state;

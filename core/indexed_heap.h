@@ -26,7 +26,7 @@ class IndexedHeap {
   Item at(uint32_t place) const { return heap_[place].item; }
   const Key& key_at(uint32_t place) const { return heap_[place].key; }
   // kNowhere while the item is absent.
-  uint32_t place_of(Item item) { return position_(item); }
+  uint32_t place_of(Item item) const { return position_(item); }
 
   // Adds the item, or moves it to its new key.
   void set(Item item, Key key) {
@@ -106,6 +106,9 @@ class PlacesBySlot {
   uint32_t& operator()(Handle item) {
     if (item.slot >= places_.size()) places_.resize(item.slot + 1, ~uint32_t{0});
     return places_[item.slot];
+  }
+  uint32_t operator()(Handle item) const {
+    return item.slot < places_.size() ? places_[item.slot] : ~uint32_t{0};
   }
 
  private:

@@ -13,7 +13,7 @@ unset "${!REDOUBT_@}"
 rounds=5
 seconds=2
 readonly windows=(1 64 1024)
-readonly default=100us  # --busy-poll
+readonly sleeping=(--busy-poll 0s)
 
 while (($# > 0)); do
   case "$1 ${2:-}" in
@@ -67,24 +67,24 @@ daemon() {
   done
 }
 
-# cluster NAME REPLICAS BUSY_POLL: a broker with so many echo replicas; its address stands in NAME.address.
+# cluster NAME REPLICAS [FLAG...]: a broker with so many echo replicas; its address stands in NAME.address.
 cluster() {
   local name="$1" i
-  daemon "$name" build/bin/redoubt-broker --listen 127.0.0.1:0 --busy-poll "$3"
+  daemon "$name" build/bin/redoubt-broker --listen 127.0.0.1:0 "${@:3}"
   sed -n 's/.*"ready","listen":"\([^"]*\)".*/\1/p' "$work/$name.out" >"$work/$name.address"
   for ((i = 1; i <= $2; ++i)); do
     daemon "$name-$i" build/bin/redoubt-replica --brokers "$(<"$work/$name.address")" --service echo --builtin echo \
-      --busy-poll "$3"
+      "${@:3}"
   done
 }
 
-# redoubt_bench CLUSTER COPIES WINDOW BUSY_POLL
+# redoubt_bench CLUSTER COPIES WINDOW [FLAG...]
 redoubt_bench() {
   build/bin/redoubt bench --brokers "$(<"$work/$1.address")" --levels echo --copies "$2" --window "$3" --payload 64 \
-    --duration "${seconds}s" --require-all --json --busy-poll "$4"
+    --duration "${seconds}s" --require-all --json "${@:4}"
 }
 
-# pair NAME ACK BUSY_POLL: a manager and a standby that is in sync, with an echo replica; their addresses stand in NAME.address.
+# pair NAME ACK [FLAG...]: a manager and a standby that is in sync, with an echo replica; their addresses stand in NAME.address.
 pair() {
   local name="$1" group='' addresses=() i limit=$((SECONDS + 20))
   for i in 1 2; do
@@ -94,9 +94,9 @@ pair() {
   done
   for i in 1 2; do
     daemon "$name-broker-$i" build/bin/redoubt-broker --listen "${addresses[i]}" --group "$group" \
-      --data-dir "$work/$name-data-$i" --checkpoint-ack "$2" --busy-poll "$3"
+      --data-dir "$work/$name-data-$i" --checkpoint-ack "$2" "${@:3}"
   done
-  daemon "$name-1" build/bin/redoubt-replica --brokers "$group" --service echo --builtin echo --busy-poll "$3"
+  daemon "$name-1" build/bin/redoubt-replica --brokers "$group" --service echo --builtin echo "${@:3}"
   echo "$group" >"$work/$name.address"
   until [[ "$(build/bin/redoubt status --brokers "$group" --json 2>/dev/null)" == *'"in_sync":true'*'"in_sync":true'* ]]; do
     if ((SECONDS > limit)); then
@@ -124,22 +124,22 @@ quietly cmake --preset release -DREDOUBT_PEERS=ON
 quietly cmake --build build -j "$(nproc)" --target programs peers
 quietly cmake --preset release -DREDOUBT_PEERS=OFF
 
-cluster single 1 "$default"
-cluster double 2 "$default"
-cluster sleeping 1 0s
-for ack in none one all; do pair "$ack" "$ack" "$default"; done
-pair sleeping-pair none 0s
+cluster single 1
+cluster double 2
+cluster sleeping 1 "${sleeping[@]}"
+for ack in none one all; do pair "$ack" "$ack"; done
+pair sleeping-pair none "${sleeping[@]}"
 for ((round = 1; round <= rounds; ++round)); do
   progress "round $round of $rounds"
   for window in "${windows[@]}"; do
     for peer in relay zmq nats; do
       one "$round" "$window" "$peer" build/bin/peers "$peer" "$window" $((seconds * 1000))
     done
-    one "$round" "$window" k1 redoubt_bench single 1 "$window" "$default"
-    one "$round" "$window" k2 redoubt_bench double 2 "$window" "$default"
-    one "$round" "$window" sleeping redoubt_bench sleeping 1 "$window" 0s
-    for ack in none one all; do one "$round" "$window" "$ack" redoubt_bench "$ack" 1 "$window" "$default"; done
-    one "$round" "$window" sleeping-pair redoubt_bench sleeping-pair 1 "$window" 0s
+    one "$round" "$window" k1 redoubt_bench single 1 "$window"
+    one "$round" "$window" k2 redoubt_bench double 2 "$window"
+    one "$round" "$window" sleeping redoubt_bench sleeping 1 "$window" "${sleeping[@]}"
+    for ack in none one all; do one "$round" "$window" "$ack" redoubt_bench "$ack" 1 "$window"; done
+    one "$round" "$window" sleeping-pair redoubt_bench sleeping-pair 1 "$window" "${sleeping[@]}"
   done
 done
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # kills.sh [--kills N] [--outstanding N]: kills the manager of three brokers again and again under load, at a random
 # moment, starts it again as a standby, and prints what became of the requests and how long nobody was answered. The load
-# is 2,000 requests a second, or with --outstanding that many at any time. Exit status: 0 if every request was answered,
-# once.
+# is 2,000 requests a second for six seconds a kill, or with --outstanding that many at any time. Exit status: 0 if every
+# request was answered, once.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -479,6 +479,10 @@ TEST(Client, MayBeDestroyedByItsOwnHandler) {
 
 TEST(Client, AddressesAreReadAtConstruction) {
   EXPECT_THROW(Client(ClientOptions{}), std::invalid_argument);
+  for (const auto poll : {-1ns, 1'000'000'001ns}) {
+    const ClientOptions options{.brokers = {"127.0.0.1:7400"}, .busy_poll = poll};
+    EXPECT_THROW(Client{options}, std::invalid_argument);
+  }
   EXPECT_THROW(Client({.brokers = {"nonsense"}}), std::invalid_argument);
 }
 

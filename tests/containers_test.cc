@@ -173,6 +173,22 @@ TEST(IndexedHeap, GivesItemsInTheOrderOfTheirKeys) {
   }
 }
 
+TEST(IndexedHeap, KeepsThePlacesOfHandlesBySlot) {
+  using Id = Handle<struct Tag>;
+  IndexedHeap<Id, int, PlacesBySlot<Id>> heap;
+  const Id near{.slot = 0, .use = 1}, far{.slot = 1000, .use = 1};
+  EXPECT_EQ(heap.place_of(far), heap.kNowhere) << "of a slot that was never in it";
+  heap.set(far, 1);
+  heap.set(near, 2);
+  EXPECT_EQ(heap.place_of(far), 0u);
+  EXPECT_EQ(heap.place_of({.slot = 500, .use = 1}), heap.kNowhere);
+  heap.erase(far);
+  EXPECT_EQ(heap.place_of(far), heap.kNowhere);
+  EXPECT_EQ(heap.top(), near);
+  heap.set({.slot = 1000, .use = 2}, 1);
+  EXPECT_EQ(heap.top().use, 2u) << "the slot's next use";
+}
+
 TEST(IndexedHeap, ErasingWhatIsNotThereDoesNothing) {
   std::vector<uint32_t> places(2, Heap::kNowhere);
   Heap heap(Places{&places});

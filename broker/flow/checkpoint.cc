@@ -28,8 +28,6 @@ void owe(Turn& turn, const Followers& to, uint64_t bytes) {
   }
 }
 
-uint64_t left_us(Duration left) { return left > Duration::zero() ? static_cast<uint64_t>(to_us(left)) : 0; }
-
 }  // namespace
 
 void forget_digest(State& state, Request& request) {

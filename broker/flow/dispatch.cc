@@ -6,9 +6,6 @@
 namespace redoubt::broker {
 namespace {
 
-// What is left of a budget, as it travels: never negative.
-uint64_t left_us(Duration left) { return left > Duration::zero() ? static_cast<uint64_t>(to_us(left)) : 0; }
-
 uint32_t position_of(const Replica& replica, ServiceId service) {
   for (uint32_t index = 0; index < replica.memberships.size(); ++index)
     if (replica.memberships[index].service == service) return index;
