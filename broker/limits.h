@@ -74,6 +74,7 @@ static_assert(2 * (kMostMaxPayload + wire::kMaxEnvelope) < wire::kWriteLimit &&
               kFollowerBytes <= wire::kWriteLimit);
 static_assert(kReplicaBytes + kMostMaxPayload + wire::kMaxEnvelope < wire::kWriteLimit);
 static_assert(kMostMaxPayload <= wire::kMaxMaxPayload);
+static_assert(kMaxVoters + kMaxLearners <= wire::kMaxGroup, "every broker has a number");
 static_assert(kDefaultMaxClients <= kMaxSessions);
 static_assert(kMaxThreshold >= 2 * wire::kMaxWorkers, "a threshold below twice the workers lets them idle");
 

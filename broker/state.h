@@ -26,6 +26,7 @@
 #include "core/indexed_heap.h"
 #include "core/random.h"
 #include "core/seq_window.h"
+#include "core/short_vector.h"
 #include "core/slab.h"
 #include "core/transit.h"
 #include "wire/message.h"
@@ -42,19 +43,18 @@ using ReplicaId = Handle<Replica>;
 using RequestHandle = Handle<Request>;
 using ServiceId = uint32_t;
 
-inline constexpr uint32_t kNowhere = ~uint32_t{0};  // a place in a heap, when absent
-
 struct LevelSpec {
   ServiceId service = 0;
   uint32_t copies = 1;
 };
+using LevelSpecs = ShortVector<LevelSpec, 4>;
 
 struct Request {
   enum class Phase : uint8_t { kQueued, kRunning, kInherited };
 
   ClientId client;
   wire::RequestId id;
-  std::vector<LevelSpec> levels;
+  LevelSpecs levels;
   wire::Disposal disposal = wire::Disposal::kOnCompletion;
   uint64_t order = 0;  // when it was admitted, among the others
   Time arrived, deadline;

@@ -12,11 +12,11 @@
 
 namespace redoubt {
 
+inline constexpr uint32_t kNowhere = ~uint32_t{0};  // the place of an item that is absent
+
 template <class Item, class Key, class Position>
 class IndexedHeap {
  public:
-  static constexpr uint32_t kNowhere = ~uint32_t{0};
-
   explicit IndexedHeap(Position position = {}) : position_(std::move(position)) {}
 
   bool empty() const { return heap_.empty(); }
@@ -104,11 +104,11 @@ template <class Handle>
 class PlacesBySlot {
  public:
   uint32_t& operator()(Handle item) {
-    if (item.slot >= places_.size()) places_.resize(item.slot + 1, ~uint32_t{0});
+    if (item.slot >= places_.size()) places_.resize(item.slot + 1, kNowhere);
     return places_[item.slot];
   }
   uint32_t operator()(Handle item) const {
-    return item.slot < places_.size() ? places_[item.slot] : ~uint32_t{0};
+    return item.slot < places_.size() ? places_[item.slot] : kNowhere;
   }
 
  private:

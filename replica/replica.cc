@@ -15,6 +15,8 @@ Replica::Replica(Settings settings)
 }
 
 void Replica::step(Time now, Event event, Effects& effects) {
+  CHECK(now >= newest_);
+  newest_ = now;
   Turn turn{now, effects};
   const Time due = next_deadline();
   if (due < now) forgive_own_stall(now, due);

@@ -132,7 +132,7 @@ class Replica {
     bool announced = false;          // its worker has told that it starts
     std::unique_ptr<Ending> ending;  // of one that finished while it was detached
     CopyHandle ahead, behind;        // neighbours in the queue, or among those that are kept
-    uint32_t place = ~uint32_t{0};   // in heap_ or in detached_
+    uint32_t place = kNowhere;       // in heap_ or in detached_
   };
   using Copies = Slab<Held, CopyTag>;
 
@@ -237,6 +237,7 @@ class Replica {
   size_t kept_bytes_ = 0;
   std::map<uint64_t, Gone> gone_;  // by handle: offered, and given up before the manager's answer
   Counters counters_;
+  Time newest_;  // of the steps' times
   bool leaving_ = false, finished_ = false;
   Time farewell_until_ = kNever;
   int64_t farewell_sent_us_ = 0;

@@ -121,7 +121,7 @@ using Heap = IndexedHeap<uint32_t, uint64_t, Places>;
 
 TEST(IndexedHeap, AgreesWithAMultimapWhateverIsDone) {
   for (const uint32_t items : {1u, 5u, 300u}) {
-    std::vector<uint32_t> places(items, Heap::kNowhere);
+    std::vector<uint32_t> places(items, kNowhere);
     Heap heap(Places{&places});
     std::multimap<uint64_t, uint32_t> model;
     std::vector<std::multimap<uint64_t, uint32_t>::iterator> in_model(items, model.end());
@@ -148,7 +148,7 @@ TEST(IndexedHeap, AgreesWithAMultimapWhateverIsDone) {
       }
 
       ASSERT_EQ(heap.size(), model.size());
-      ASSERT_EQ(places[item] == Heap::kNowhere, in_model[item] == model.end());
+      ASSERT_EQ(places[item] == kNowhere, in_model[item] == model.end());
       if (model.empty()) continue;
       ASSERT_EQ(heap.top_key(), model.begin()->first);
       ASSERT_EQ(in_model[heap.top()]->first, heap.top_key());
@@ -160,7 +160,7 @@ TEST(IndexedHeap, AgreesWithAMultimapWhateverIsDone) {
 }
 
 TEST(IndexedHeap, GivesItemsInTheOrderOfTheirKeys) {
-  std::vector<uint32_t> places(1000, Heap::kNowhere);
+  std::vector<uint32_t> places(1000, kNowhere);
   Heap heap(Places{&places});
   Random random(1);
   for (uint32_t item = 0; item < 1000; ++item) heap.set(item, random());
@@ -177,20 +177,20 @@ TEST(IndexedHeap, KeepsThePlacesOfHandlesBySlot) {
   using Id = Handle<struct Tag>;
   IndexedHeap<Id, int, PlacesBySlot<Id>> heap;
   const Id near{.slot = 0, .use = 1}, far{.slot = 1000, .use = 1};
-  EXPECT_EQ(heap.place_of(far), heap.kNowhere) << "of a slot that was never in it";
+  EXPECT_EQ(heap.place_of(far), kNowhere) << "of a slot that was never in it";
   heap.set(far, 1);
   heap.set(near, 2);
   EXPECT_EQ(heap.place_of(far), 0u);
-  EXPECT_EQ(heap.place_of({.slot = 500, .use = 1}), heap.kNowhere);
+  EXPECT_EQ(heap.place_of({.slot = 500, .use = 1}), kNowhere);
   heap.erase(far);
-  EXPECT_EQ(heap.place_of(far), heap.kNowhere);
+  EXPECT_EQ(heap.place_of(far), kNowhere);
   EXPECT_EQ(heap.top(), near);
   heap.set({.slot = 1000, .use = 2}, 1);
   EXPECT_EQ(heap.top().use, 2u) << "the slot's next use";
 }
 
 TEST(IndexedHeap, ErasingWhatIsNotThereDoesNothing) {
-  std::vector<uint32_t> places(2, Heap::kNowhere);
+  std::vector<uint32_t> places(2, kNowhere);
   Heap heap(Places{&places});
   heap.set(0, 5);
 

@@ -5,13 +5,17 @@
 #include <sys/resource.h>
 
 #include <asio/steady_timer.hpp>
+#include <atomic>
 #include <functional>
 #include <thread>
+
+#include "poll.h"
 
 namespace redoubt::net {
 namespace {
 
 using namespace std::chrono_literals;
+using test::eventually;
 
 // What it may ask after so many turns of that length.
 Duration after(BusyPoll& poll, Time& now, int turns, Duration length) {
@@ -86,6 +90,27 @@ Use beats(Duration busy_poll, int count, Duration pause) {
 TEST(Loop, WhoHasNewsSoonDoesNotSleepMeanwhile) {
   EXPECT_LT(beats(20ms, 500, 100us).sleeps, 50);
   EXPECT_GT(beats(0ms, 500, 100us).sleeps, 250) << "or sleeps are not what is counted";
+}
+
+TEST(Loop, AStopFromAnotherThreadEndsOneThatPolls) {
+  Loop loop(kMostBusyPoll);
+  std::atomic<int> turns = 0;
+  asio::steady_timer timer(loop.io());
+  const std::function<void()> beat = [&] {
+    timer.expires_after(100us);
+    timer.async_wait([&](const asio::error_code& error) {
+      if (!error) beat();
+    });
+  };
+  beat();
+  std::thread thread([&] { loop.run([&] { ++turns; }); });
+  ASSERT_TRUE(eventually([&] { return turns > 1000; })) << "it has had time to find that polling pays";
+
+  const Time asked = Clock::now();
+  loop.stop();
+  thread.join();
+
+  EXPECT_LT(Clock::now() - asked, kMostBusyPoll / 2);
 }
 
 TEST(Loop, AnIdleOneLeavesTheProcessorAlone) {

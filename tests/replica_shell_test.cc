@@ -74,6 +74,22 @@ TEST_F(ReplicaShellTest, EchoesACopyInline) {
   EXPECT_EQ(ready_, 1);
 }
 
+// Copies that come with one read have its time, which is before the end of those among them that ran already.
+TEST_F(ReplicaShellTest, TimeDoesNotGoBackFromAnInlineCopyToTheNext) {
+  const auto slow = [](const Task& task) {
+    const Time until = Clock::now() + 1ms;
+    while (Clock::now() < until) {
+    }
+    return task.payload;
+  };
+  run({{.name = "s", .handler = slow, .runs_inline = true}});
+  constexpr uint64_t kCopies = 50;
+
+  for (uint64_t id = 1; id <= kCopies; ++id) broker_.send(copy(id, std::to_string(id)));
+
+  for (uint64_t id = 1; id <= kCopies; ++id) ASSERT_EQ(done(id).payload.view(), std::to_string(id));
+}
+
 TEST_F(ReplicaShellTest, RunsACopyOnAWorkerAndTellsItsStart) {
   run({worker_service([](const Task& task) { return std::string(task.payload) + "!"; })});
   wire::Copy told = copy(1, "hello");

@@ -25,8 +25,8 @@ inline constexpr uint32_t kMaxBatch = 4096;             // requests in one Submi
 inline constexpr uint64_t kMaxSeq = uint64_t{1} << 62;  // of a request; nobody gets there by counting
 inline constexpr uint32_t kMaxServices = 64;            // of one replica
 inline constexpr uint32_t kMaxWorkers = 4096;           // of one replica
-inline constexpr uint32_t kMaxGroup = 32;               // brokers that vote
-inline constexpr uint32_t kMaxHeld = 2048;              // copies in one Holding or Adopt
+inline constexpr uint32_t kMaxGroup = 32;   // numbers of a group's brokers: voters, then those that joined
+inline constexpr uint32_t kMaxHeld = 2048;  // copies in one Holding or Adopt
 inline constexpr uint64_t kMaxBudgetUs = uint64_t{366} * 24 * 3600 * 1000000;  // a year
 
 // A time that a peer tells, as a number and as what cores reckon with: beyond a year it is a year.

@@ -10,7 +10,7 @@ namespace {
 using wire::Refusal;
 
 // Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
-Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, std::vector<LevelSpec>& levels,
+Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, LevelSpecs& levels,
                 std::string& text) {
   levels.clear();
   if (asked.levels.empty() || asked.levels.size() > wire::kMaxLevels) {
@@ -41,7 +41,7 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, st
 
 // Why the load does not allow it just now, or kNone. `again`: an earlier manager has accepted it, and what is
 // accepted is not refused for a change of managers; memory has its limit all the same.
-Refusal overloaded(Turn& turn, const std::vector<LevelSpec>& levels, uint64_t payload_bytes, bool again,
+Refusal overloaded(Turn& turn, const LevelSpecs& levels, uint64_t payload_bytes, bool again,
                    std::string& text) {
   State& state = turn.state;
   if (state.held_bytes + payload_bytes > state.settings.held_limit) {
@@ -89,15 +89,15 @@ bool known(Turn& turn, Client& client, const wire::Request& asked) {
   CHECK(false);
 }
 
-RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
-                     const std::vector<LevelSpec>& levels, Duration charge) {
+RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const LevelSpecs& levels,
+                     Duration charge) {
   State& state = turn.state;
   Client& client = state.clients[client_id];
   const RequestHandle id = state.requests.take();
   Request& request = state.requests[id];
   request.client = client_id;
   request.id = {client.incarnation, asked.seq};
-  request.levels.assign(levels.begin(), levels.end());
+  request.levels = levels;
   request.disposal = asked.disposal;
   request.order = ++state.orders;
   request.arrived = turn.now;
@@ -128,7 +128,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked,
 }
 
 void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_large, Duration charge,
-               std::vector<LevelSpec>& levels) {
+               LevelSpecs& levels) {
   Client& client = turn.state.clients[client_id];
   if (asked.seq == 0)
     return refuse(turn, client, 0, Refusal::kInvalid, "a request's sequence number must not be 0");
@@ -173,7 +173,7 @@ void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped) 
   Client& client = turn.state.clients[client_id];
   forget_below(turn, client, submit.low_water);
   const Duration charge = client.transit.excess(turn.now, submit.sent_us);
-  std::vector<LevelSpec> levels;
+  LevelSpecs levels;
   for (wire::Request& asked : submit.requests)
     admit_one(turn, client_id, asked, payload_skipped, charge, levels);
   if (submit.all_open) drop_unconfirmed(turn, client_id);
