@@ -12,11 +12,6 @@
 namespace redoubt::client {
 namespace {
 
-// Bytes given to a link beyond what its socket takes at once; the session keeps the rest.
-constexpr size_t kSendAhead = size_t{16} << 20;
-// Commands and outcomes whose memory is kept for the next ones after a burst.
-constexpr size_t kKept = 4096;
-
 // The application's signals are for the application's threads.
 class AllSignalsBlocked {
  public:
@@ -214,7 +209,7 @@ void Shell::take_in() {
     }
   }
   taking_.clear();
-  taking_.shrink(kKept);
+  taking_.shrink(kKeptAfterBurst);
 }
 
 void Shell::cancel_here(const Ticket& ticket) {
@@ -234,7 +229,7 @@ void Shell::run_completions() {
     completion(std::move(complete.reply));
   }
   completing_.clear();
-  completing_.shrink(kKept);
+  completing_.shrink(kKeptAfterBurst);
 }
 
 void Shell::send_frames(net::Link& link) {

@@ -17,6 +17,7 @@
 
 #include "client/broker_links.h"
 #include "client/client.h"
+#include "client/limits.h"
 #include "client/recycled.h"
 #include "client/session.h"
 #include "client/status_questions.h"

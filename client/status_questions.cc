@@ -3,13 +3,9 @@
 
 #include <utility>
 
+#include "client/limits.h"
+
 namespace redoubt::client {
-namespace {
-
-// Questions about status that wait for an answer.
-constexpr size_t kMostQuestions = 1024;
-
-}  // namespace
 
 void StatusQuestions::Waiter::finish(std::string json) {
   const std::lock_guard lock(mutex_);
