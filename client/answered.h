@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "client/limits.h"
+
 namespace redoubt::client {
 
 class Answered {
  public:
-  static constexpr uint64_t kRemembered = uint64_t{1} << 20;
-
   // A new highest number: nothing has answered it. To be called for every number, upward from 1.
   void open(uint64_t seq) {
     newest_ = seq;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "client/limits.h"
 #include "core/check.h"
 #include "wire/limits.h"
 

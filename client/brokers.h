@@ -62,9 +62,6 @@ struct Greeting {
 
 class Brokers {
  public:
-  // From the connection to the broker's Welcome.
-  static constexpr Duration kHandshakeLimit = std::chrono::seconds(1);
-
   Brokers(size_t brokers, Greeting greeting);
 
   void start();

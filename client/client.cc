@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "client/shell.h"
-#include "net/busy_poll.h"
+#include "net/limits.h"
 #include "wire/limits.h"
 
 namespace redoubt {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/answered.h"
+#include "client/limits.h"
 #include "client/recycled.h"
 #include "client/request.h"
 #include "core/indexed_heap.h"
@@ -55,16 +56,6 @@ struct SessionStats {
   uint64_t late = 0;        // replies to a request that had expired here or was cancelled; not delivered
   uint64_t stale = 0;       // replies on a link that was given up for a newer one; not delivered
 };
-
-// Bounds, and when an acknowledgement travels alone.
-inline constexpr uint64_t kMaxUnsettled = uint64_t{1} << 18;  // numbers between low-water mark and newest
-inline constexpr size_t kMaxFrameEnvelope = 256 * 1024;       // bytes, estimated from above
-inline constexpr size_t kMaxFramePayload = size_t{4} << 20;   // bytes, unless one request alone is larger
-inline constexpr size_t kMaxWaitingCancels = 65536;           // hints to be sent; more are dropped
-inline constexpr uint64_t kAcknowledgeCount = 64;             // settled replies
-inline constexpr uint64_t kAcknowledgeBytes = 64 * 1024;      // of results the broker holds for us
-inline constexpr Duration kAcknowledgeDelay = std::chrono::milliseconds(20);
-inline constexpr Duration kHeldBackPause = std::chrono::milliseconds(1);
 
 class Session {
  public:

@@ -10,11 +10,10 @@ namespace {
 
 // From above: what a request takes in a Submit's envelope.
 size_t envelope_size(const wire::Request& request) {
-  size_t size = 64;
-  for (const wire::Level& level : request.levels) size += level.service.size() + 16;
+  size_t size = kRequestEnvelope;
+  for (const wire::Level& level : request.levels) size += level.service.size() + kLevelEnvelope;
   return size;
 }
-static_assert(kMaxFrameEnvelope + 64 + wire::kMaxLevels * (wire::kMaxNameBytes + 16) < wire::kMaxEnvelope);
 
 // What a broker is told to leave of a deadline, so that its word about an expiry comes before the client's
 // own: a fiftieth, at most a millisecond.

@@ -12,13 +12,6 @@
 namespace redoubt::client {
 namespace {
 
-// Bytes given to a link beyond what its socket takes at once; the session keeps the rest.
-constexpr size_t kSendAhead = size_t{16} << 20;
-// Questions about status that wait for an answer.
-constexpr size_t kMostQuestions = 1024;
-// Commands and outcomes whose memory is kept for the next ones after a burst.
-constexpr size_t kKept = 4096;
-
 // The application's signals are for the application's threads.
 class AllSignalsBlocked {
  public:
@@ -34,34 +27,6 @@ class AllSignalsBlocked {
 };
 
 }  // namespace
-
-// One status_json() that waits. Shared by the thread that asks and the client's.
-struct Shell::StatusWaiter {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false, abandoned = false;
-  std::string json;
-
-  void finish(std::string text) {
-    const std::lock_guard lock(mutex);
-    json = std::move(text);
-    done = true;
-    changed.notify_one();
-  }
-  bool wait_for(Duration time) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, time, [&] { return done; });
-  }
-  std::string take() {
-    const std::lock_guard lock(mutex);
-    abandoned = true;
-    return std::move(json);
-  }
-  bool is_abandoned() {
-    const std::lock_guard lock(mutex);
-    return abandoned;
-  }
-};
 
 Shell::Shell(ShellSettings settings)
     : incarnation_(settings.greeting.incarnation),
@@ -111,8 +76,7 @@ void Shell::finish() {
     session_.stop(now);
     run_completions();
   } while (session_.pending() > 0 || !session_.effects().completions.empty());
-  for (const auto& waiter : status_waiters_) waiter->finish({});
-  status_waiters_.clear();
+  status_questions_.stop();
   brokers_.stop();
 }
 
@@ -245,7 +209,7 @@ void Shell::take_in() {
     }
   }
   taking_.clear();
-  taking_.shrink(kKept);
+  taking_.shrink(kKeptAfterBurst);
 }
 
 void Shell::cancel_here(const Ticket& ticket) {
@@ -265,7 +229,7 @@ void Shell::run_completions() {
     completion(std::move(complete.reply));
   }
   completing_.clear();
-  completing_.shrink(kKept);
+  completing_.shrink(kKeptAfterBurst);
 }
 
 void Shell::send_frames(net::Link& link) {
@@ -302,15 +266,7 @@ void Shell::post_turn() {
 
 void Shell::broker_up(net::Link& link, uint64_t max_payload) {
   session_.link_up(loop_.now(), link.id(), max_payload);
-  ask_status(link);
-}
-
-// One question at a time, for all who wait by then. What was asked on another link is asked again.
-void Shell::ask_status(net::Link& link) {
-  if (link.id() == status_link_ && status_asked_ > 0) return;
-  status_link_ = link.id();
-  status_asked_ = status_waiters_.size();
-  if (status_asked_ > 0) link.send(wire::StatusQuery{});
+  status_questions_.ask(link);
 }
 
 void Shell::broker_down() { session_.link_down(); }
@@ -321,16 +277,8 @@ bool Shell::broker_said(net::Link& link, wire::Message& message) {
     run_completions();
     return true;
   }
-  if (const auto* status = std::get_if<wire::StatusReply>(&message)) {
-    // One that was asked earlier, on this link or another, may answer late.
-    if (link.id() != status_link_) return status_link_ != 0;
-    for (; status_asked_ > 0; --status_asked_) {
-      status_waiters_.front()->finish(status->payload.str());
-      status_waiters_.pop_front();
-    }
-    if (!status_waiters_.empty()) ask_status(link);
-    return true;
-  }
+  if (const auto* status = std::get_if<wire::StatusReply>(&message))
+    return status_questions_.answered(link, *status);
   return false;
 }
 
@@ -338,23 +286,16 @@ bool Shell::broker_said(net::Link& link, wire::Message& message) {
 
 std::string Shell::status_json(Duration timeout) {
   if (on_own_thread()) return {};
-  const auto waiter = std::make_shared<StatusWaiter>();
+  const auto waiter = std::make_shared<StatusQuestions::Waiter>();
   asio::post(loop_.io(), [this, waiter] {
-    // Those that gave up and were never asked for.
-    while (status_waiters_.size() > status_asked_ && status_waiters_.back()->is_abandoned())
-      status_waiters_.pop_back();
-    if (status_waiters_.size() >= kMostQuestions) {
-      waiter->finish({});
-      return;
-    }
-    status_waiters_.push_back(waiter);
-    if (net::Link* link = brokers_.current()) ask_status(*link);
+    status_questions_.add(waiter);
+    if (net::Link* link = brokers_.current()) status_questions_.ask(*link);
   });
   if (waiter->wait_for(timeout / 2)) return waiter->take();
   // Nobody rules, it seems. A standby knows why.
   asio::post(loop_.io(), [this] {
     net::Link* link = brokers_.current() ? nullptr : brokers_.standby();
-    if (link) ask_status(*link);
+    if (link) status_questions_.ask(*link);
   });
   waiter->wait_for(timeout - timeout / 2);
   return waiter->take();

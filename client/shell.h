@@ -7,7 +7,6 @@
 #include <asio/steady_timer.hpp>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,8 +17,10 @@
 
 #include "client/broker_links.h"
 #include "client/client.h"
+#include "client/limits.h"
 #include "client/recycled.h"
 #include "client/session.h"
+#include "client/status_questions.h"
 #include "net/loop.h"
 
 namespace redoubt::client {
@@ -76,7 +77,6 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
     std::shared_ptr<Ticket> ticket;
     Time started;
   };
-  struct StatusWaiter;
 
   void run();
   void turn_end();
@@ -98,7 +98,6 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
 
   void broker_up(net::Link& link, uint64_t max_payload) override;
   void broker_down() override;
-  void ask_status(net::Link& link);
   bool broker_said(net::Link& link, wire::Message& message) override;
 
   const uint64_t incarnation_;
@@ -117,9 +116,7 @@ class Shell : public std::enable_shared_from_this<Shell>, private BrokersUser {
   Recycled<Command> queue_;
   Recycled<Command> taking_;
 
-  std::deque<std::shared_ptr<StatusWaiter>> status_waiters_;
-  size_t status_asked_ = 0;   // the first of them wait for the answer to a question that is out
-  uint64_t status_link_ = 0;  // on this link
+  StatusQuestions status_questions_;
 
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_{};

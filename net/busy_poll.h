@@ -8,14 +8,11 @@
 #include <algorithm>
 
 #include "core/time.h"
+#include "net/limits.h"
 
 namespace redoubt::net {
 
-// With 200 us a single client's 64 outstanding requests are answered faster still, but on a machine with
-// fewer processors than threads those who ask keep the others from them: a take-over takes 10 ms longer.
-inline constexpr Duration kBusyPoll = std::chrono::microseconds(100);
-inline constexpr Duration kMostBusyPoll = std::chrono::seconds(1);
-// What programs with such a flag say of it.
+// What programs with such a flag say of it; its default and its most are in limits.h.
 inline constexpr const char* kBusyPollHelp =
     "under steady load ask for news for so long before sleeping: quicker, but the processor seems busy; 0s: "
     "never";

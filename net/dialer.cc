@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/limits.h"
 #include "net/link.h"
 #include "net/loop.h"
 
@@ -34,7 +35,8 @@ void Dialer::next_round() {
     attempt();
     return;
   }
-  const Duration longest = std::min<Duration>(kLongestPause, kFirstPause * (1u << std::min(failures_, 10u)));
+  const Duration longest =
+      std::min<Duration>(kLongestDialPause, kFirstDialPause * (1u << std::min(failures_ - 2, 8u)));
   const auto share = 0.5 + 0.5 * random_.unit();
   pausing_ = true;
   after(std::chrono::duration_cast<Duration>(longest * share), [this] { attempt(); });

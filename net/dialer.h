@@ -55,13 +55,6 @@ class Dialer {
   void after(Duration pause, std::function<void()> action);
   void failed(const std::string& why, bool refused = false);
 
-  static constexpr Duration kResolveLimit = std::chrono::seconds(1);
-  static constexpr Duration kConnectLimit = std::chrono::seconds(1);
-  static constexpr Duration kFirstPause = std::chrono::milliseconds(5);
-  static constexpr Duration kLongestPause = std::chrono::milliseconds(200);
-
-  static constexpr size_t kMostEndpoints = 8;  // of one name; more are not tried
-
   const std::string host_, address_;
   const uint16_t port_;
   Random random_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "net/limits.h"
 #include "net/loop.h"
 #include "wire/codec.h"
 
@@ -45,7 +46,7 @@ class Link : public std::enable_shared_from_this<Link> {
   template <class Message>
   void send_first(const Message& message) {
     // A peer that reads nothing is not told again and again that we live.
-    if (closed_ || first_.bytes() > kFirstLimit) return;
+    if (closed_ || first_.bytes() > kSendFirstLimit) return;
     wire::Outbox& out = waits_writable_ ? first_ : out_;
     wire::encode(message, out);
     out.end_frame();
@@ -72,7 +73,6 @@ class Link : public std::enable_shared_from_this<Link> {
 
  private:
   friend class Loop;
-  static constexpr size_t kFirstLimit = 64 * 1024;
 
   void flush();
   ssize_t write_some();

@@ -4,6 +4,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <thread>
 
+#include "net/limits.h"
 #include "net/link.h"
 
 namespace redoubt::net {

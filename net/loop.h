@@ -56,12 +56,6 @@ class Loop {
   bool wait();
   void flush();
 
-  // A turn ends after so many handlers, or so many bytes: what it produced is written then, so that the peers
-  // work on it while the next is read. Larger turns make the stages of a pipeline wait for each other.
-  static constexpr int kHandlersATurn = 64;
-  static constexpr size_t kBytesATurn = 40 * 1024;
-  static constexpr unsigned kLookEvery = 16;
-
   asio::io_context io_;
   BusyPoll busy_poll_;
   Time now_;
