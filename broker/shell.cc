@@ -5,13 +5,17 @@
 #include <future>
 #include <utility>
 
+#include "net/limits.h"
+
 namespace redoubt::broker {
 
 using wire::CloseReason;
 
 namespace {
 constexpr Duration kStopPause = std::chrono::milliseconds(5);  // between two looks whether all is written
-}
+
+static_assert(kSettling > net::kLongestDialPause + net::kConnectLimit, "by then all who live are back");
+}  // namespace
 
 Shell::Shell(Settings settings, GroupSettings group, Memory memory, ShellSettings shell_settings,
              Observer observer, std::unique_ptr<MemoryFile> file)

@@ -19,8 +19,8 @@ CPP = re.compile(r"\.(h|cc)$")
 
 # Cores are what the simulator runs: the same input must give the same steps.
 CORE = ["core/*", "wire/*", "broker/*", "replica/replica.*", "replica/links.*", "replica/copies.*", "replica/failover.*",
-        "replica/copy_table.h", "replica/event.h", "replica/effect.h", "client/session*", "client/brokers.*",
-        "lab/proxy/held.*"]
+        "replica/copy_table.h", "replica/event.h", "replica/effect.h", "replica/limits.h", "client/session*",
+        "client/brokers.*", "client/answered.h", "client/limits.h", "lab/proxy/held.*"]
 NOT_CORE = ["broker/shell*", "broker/connection*", "broker/main.cc", "broker/flags.*", "broker/admin*",
             "broker/memory_file.*"]
 IMPURE_INCLUDE = re.compile(

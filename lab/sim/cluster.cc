@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "broker/limits.h"
+#include "client/limits.h"
+
 namespace redoubt::sim {
 namespace {
 
@@ -12,6 +15,11 @@ using namespace std::chrono_literals;
 constexpr Duration kTrouble = 4s;      // faults and new requests happen within
 constexpr Duration kAfterwards = 60s;  // by then everything is answered
 constexpr std::array kServices{"a", "b", "c"};
+
+// Here alone are both ends of a link in sight.
+static_assert(client::kMaxUnsettled <= broker::kClientWindow, "what a client has open, a broker takes");
+static_assert(client::kSendAhead + broker::kMostMaxPayload + wire::kMaxEnvelope < wire::kWriteLimit,
+              "the largest payload over what is sent ahead must not close the link");
 
 class Cluster {
  public:
