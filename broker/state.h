@@ -79,9 +79,10 @@ struct Request {
   Time queued_since;
   RequestHandle queue_previous, queue_next;
 
-  uint64_t digest = 0;       // what it adds to the state hash
-  uint64_t confirm_seq = 0;  // its copies wait until standbys have acknowledged this change; 0: they do not
-  uint64_t heard_on = 0;     // generation of the client's link on which it was sent last
+  uint64_t digest = 0;        // what it adds to the state hash
+  uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
+  uint64_t confirm_seq = 0;   // its copies wait until standbys have acknowledged this change; 0: they do not
+  uint64_t heard_on = 0;      // generation of the client's link on which it was sent last
 
   ServiceId service() const { return levels[level].service; }
   bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
@@ -296,13 +297,14 @@ struct State {
   std::vector<Follower> followers;
   BrokerSet in_sync = 0;                 // followers with a vote that are
   std::vector<BrokerNumber> succession;  // of those, in the order in which they became so
-  // What counts until a smaller set is acknowledged by the group (Election::committed_members).
+  // What counts until a smaller set is acknowledged by the group (Election::committed).
   BrokerSet committed = 0;
   struct Unconfirmed {
     uint64_t seq = 0;
     RequestHandle request;
+    bool front = false;  // it has waited for a replica already
   };
-  std::deque<Unconfirmed> unconfirmed;  // requests whose copies wait for acknowledgements, in order
+  std::deque<Unconfirmed> unconfirmed;  // requests whose copies wait for acknowledgements, by seq
 
   // ---- After a take-over.
   std::vector<RequestHandle> inherited;  // oldest first

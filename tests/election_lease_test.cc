@@ -190,16 +190,16 @@ TEST_F(ElectionTest, ALearnerIsNotAskedForItsVote) {
 
 TEST_F(ElectionTest, ASetIsCommittedWhenAMajorityHasItOnDisk) {
   build_manager();
-  ASSERT_EQ(election_->committed_members(), only(1));
+  ASSERT_EQ(election_->committed().members, only(1));
 
   election_->in_sync(turn(), only(3), {3});
   const wire::SyncSet wanted = election_->memory().set;
   EXPECT_EQ(wanted.members, only(1) | only(3));
   say(3, {.known = {2, 1}, .set = wanted, .obeys = true});
-  EXPECT_EQ(election_->committed_members(), only(1)) << "its own copy is not on disk";
+  EXPECT_EQ(election_->committed().members, only(1)) << "its own copy is not on disk";
   reach_disk();
 
-  EXPECT_EQ(election_->committed_members(), only(1) | only(3));
+  EXPECT_EQ(election_->committed().members, only(1) | only(3));
 }
 
 TEST_F(ElectionTest, AManagersOwnCopyOfASetIsNoMajority) {
@@ -208,7 +208,7 @@ TEST_F(ElectionTest, AManagersOwnCopyOfASetIsNoMajority) {
   election_->in_sync(turn(), only(3), {3});
   reach_disk();
 
-  EXPECT_EQ(election_->committed_members(), only(1)) << "what counted before still does";
+  EXPECT_EQ(election_->committed().members, only(1)) << "what counted before still does";
 }
 
 TEST_F(ElectionTest, APulseTellsASetOnlyWhenItIsOnDisk) {

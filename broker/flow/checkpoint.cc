@@ -61,6 +61,7 @@ void checkpoint_add(Turn& turn, Request& request, Progress progress) {
   forget_digest(state, request);
   request.digest = digest_of(request.id, request.level, request.attempts, request.payload.size());
   state.state_hash += request.digest;
+  if (progress != Progress::kAttempt) request.progress_seq = state.checkpoint_seq;
   if (state.followers.empty()) return;
   const Followers to = who_follows(state, request.client, request.id.seq);
   if (to.count == 0) return;

@@ -1,5 +1,7 @@
 // dispatch: copies of a request go to the replicas of its plan, or the request waits until one is free.
 // Whoever waits longest is served first.
+#include <algorithm>
+
 #include "broker/plan/plan.h"
 #include "broker/steps.h"
 
@@ -49,16 +51,28 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
   return true;
 }
 
+bool is_confirmed(const State& state, RequestHandle id) {
+  return broker::is_confirmed(state, state.requests[id].progress_seq);
+}
+
+void wait_until_confirmed(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
+  State& state = turn.state;
+  Request& request = state.requests[id];
+  request.confirm_seq = request.progress_seq;
+  request.wanted = wanted;
+  // What has waited for a replica already is older than most that wait here.
+  const auto older = [](uint64_t seq, const State::Unconfirmed& other) { return seq < other.seq; };
+  const auto place =
+      std::upper_bound(state.unconfirmed.begin(), state.unconfirmed.end(), request.confirm_seq, older);
+  state.unconfirmed.insert(place, {request.confirm_seq, id, front});
+  state.set_deadline(id);
+}
+
 }  // namespace
 
 void dispatch_when_confirmed(Turn& turn, RequestHandle id, uint32_t wanted) {
-  State& state = turn.state;
-  if (is_confirmed(state, state.checkpoint_seq)) return dispatch_or_queue(turn, id, wanted, false);
-  Request& request = state.requests[id];
-  request.confirm_seq = state.checkpoint_seq;
-  request.wanted = wanted;
-  state.unconfirmed.push_back({request.confirm_seq, id});
-  state.set_deadline(id);
+  if (is_confirmed(turn.state, id)) return dispatch_or_queue(turn, id, wanted, false);
+  wait_until_confirmed(turn, id, wanted, false);
 }
 
 void dispatch_confirmed(Turn& turn) {
@@ -71,7 +85,7 @@ void dispatch_confirmed(Turn& turn) {
     request->confirm_seq = 0;
     // A replica has turned out to hold a copy of it meanwhile, or had.
     if (request->phase != Request::Phase::kRunning || !request->copies.empty()) continue;
-    dispatch_or_queue(turn, next.request, request->wanted, false);
+    dispatch_or_queue(turn, next.request, request->wanted, next.front);
   }
 }
 
@@ -107,6 +121,11 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     }
     if (!longest) return;
     state.dequeue(longest, turn.now);
+    // It was let in while nobody could acknowledge it. Now somebody can.
+    if (!is_confirmed(state, longest)) {
+      wait_until_confirmed(turn, longest, state.requests[longest].wanted, true);
+      continue;
+    }
     const bool sent = dispatch(turn, longest, state.requests[longest].wanted);
     CHECK(sent);  // this replica is free, and a queued request has no copies out
     state.set_deadline(longest);

@@ -80,7 +80,7 @@ class Election {
   const Memory& memory() const { return memory_; }
   // Of a manager that acts: those that a majority has written down as in sync; until it has written down that
   // one is not any more it must be waited for.
-  BrokerSet committed_members() const { return committed_.members; }
+  const wire::SyncSet& committed() const { return committed_; }
   struct PeerView {
     bool up = false;
     wire::Kind kind = wire::Kind::kVoter;

@@ -47,7 +47,7 @@ void Node::settle(Time now, Effects& effects) {
     told_in_sync_ = state.in_sync;
     election_.in_sync(turn(now, effects), state.in_sync, state.succession);
   }
-  const BrokerSet others = election_.committed_members() & ~only(election_.settings().self);
+  const BrokerSet others = election_.committed().members & ~only(election_.settings().self);
   if (acts() && others != state.committed) broker_->set_committed(now, others, effects);
   if (!stopping_ || election_.settings().size <= 1) return;
   if (others_.empty()) leave_at_ = std::min(leave_at_, now);  // there is nobody to wait for
@@ -157,7 +157,7 @@ void Node::stop(Time now, Effects& effects) {
 bool Node::hand_over(Time now, Effects& effects) {
   const State& state = broker_->state();
   if (suspended_ || state.succession.empty()) return false;
-  if (!has(election_.committed_members(), state.succession.front())) return false;
+  if (!has(election_.committed().members, state.succession.front())) return false;
   leave_at_ = later(now, kHandOverLimit);
   // The stream is in order: by the time the successor reads this it has everything.
   election_.abdicate(turn(now, effects), state.succession.front(), state.checkpoint_seq);

@@ -50,7 +50,8 @@ void BrokerHost::ask_stop() {
 }
 
 BrokerFacts BrokerHost::facts() const {
-  return {name(), group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock(), disk_};
+  return {name(),  group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock(), disk_,
+          written_};
 }
 
 void BrokerHost::tell(const std::string& what) {
@@ -304,6 +305,7 @@ void BrokerHost::write(const Persist& persist) {
     if (persist.number < on_disk_) return;
     on_disk_ = persist.number;
     disk_ = persist.memory;
+    if (newer(disk_.set, written_)) written_ = disk_.set;
     step(Persisted{persist.number});
   });
 }

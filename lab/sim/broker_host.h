@@ -81,6 +81,7 @@ class BrokerHost final : public Process {
   std::vector<HostId> group_;
 
   broker::Memory disk_;
+  wire::SyncSet written_;  // see BrokerFacts
   std::pair<Duration, Duration> disk_takes_;
   uint64_t on_disk_ = 0;  // number of this process's newest write that is there
   std::unique_ptr<broker::Node> node_;

@@ -117,11 +117,29 @@ void Judge::stepped(const BrokerFacts& broker, const broker::Effects& effects) {
 // Under a majority two managers never do anything at the same true time, whatever the network does.
 void Judge::check_sending(const BrokerFacts& broker, const char* what) {
   if (quorum_ != broker::Quorum::kMajority) return;
+  check_office(broker, what);
   for (const BrokerFacts& other : brokers_()) {
     if (!other.runs || other.number == broker.number) continue;
     if (other.node->rules() && other.node->election().acts(other.clock))
       return fail(broker.name + " sends " + what + " while " + other.name + " rules, too");
   }
+}
+
+// What a manager does rests on what brokers would still know if all of them started again: its own vote, that
+// a majority follows it, and who of them may be elected next.
+void Judge::check_office(const BrokerFacts& broker, const char* what) {
+  if (!broker.node->rules()) return;  // it has just stepped down
+  const wire::Epoch epoch = broker.node->election().epoch();
+  const wire::SyncSet& committed = broker.node->election().committed();
+  if (broker.disk.promised < epoch)
+    return fail(broker.name + " sends " + what + ", and its own vote is not on its disk");
+  const std::vector<BrokerFacts> all = brokers_();
+  const auto have = [&](auto condition) { return std::count_if(all.begin(), all.end(), condition); };
+  const auto majority = static_cast<std::ptrdiff_t>(all.size() / 2 + 1);
+  if (have([&](const BrokerFacts& one) { return one.written.epoch >= epoch; }) < majority)
+    return fail(broker.name + " sends " + what + ", and no majority has written down that it rules");
+  if (have([&](const BrokerFacts& one) { return !broker::newer(committed, one.written); }) < majority)
+    fail(broker.name + " counts on an in-sync set that no majority has written down");
 }
 
 void Judge::check_copy(const BrokerFacts& broker, const wire::Copy& copy) {
@@ -137,11 +155,45 @@ void Judge::check_copy(const BrokerFacts& broker, const wire::Copy& copy) {
   if (request.digest == 0) return fail(broker.name + " sends a copy that is not checkpointed");
   if (state->settings.checkpoint_ack == broker::CheckpointAck::kNone || broker::is_unprotected(*state))
     return;
+  check_protection(broker, copy);
   // One standby's word is only sure to be among the voters of a majority where that leaves out one broker.
   if (state->settings.checkpoint_ack == broker::CheckpointAck::kOne && brokers_().size() > 3) return;
   const auto made = requests_.find(copy.request);
   if (made != requests_.end() && !made->second.ended)
     made->second.protected_level = std::max(made->second.protected_level, copy.level + 1);
+}
+
+namespace {
+bool knows(const broker::Table* table, const wire::RequestId& id, uint32_t level) {
+  bool known = false;
+  if (table)
+    table->all_clients().each([&](auto, const broker::Table::Client& client) {
+      if (client.incarnation != id.client || !client.entries.contains(id.seq)) return;
+      const broker::Table::Entry& entry = client.entries[id.seq];
+      known =
+          entry.is == broker::Table::Entry::Is::kPending && table->requests()[entry.request].level >= level;
+    });
+  return known;
+}
+}  // namespace
+
+// Who asked for an acknowledgement has it from those who could be elected next: from all, or from one. What a
+// broker held that has died since it has taken along.
+void Judge::check_protection(const BrokerFacts& broker, const wire::Copy& copy) {
+  const broker::State& state = *broker.node->state();
+  uint32_t members = 0, hold = 0, lack = 0;
+  for (const BrokerFacts& other : brokers_()) {
+    if (other.number == broker.number || !broker::has(state.committed, other.number)) continue;
+    ++members;
+    if (!other.node || other.node->rules() || other.node->standby().position().epoch != state.epoch) continue;
+    ++(knows(other.node->standby().table(), copy.request, copy.level) ? hold : lack);
+  }
+  const bool all = state.settings.checkpoint_ack == broker::CheckpointAck::kAll;
+  if (members == 0)
+    fail(broker.name + " sends " + name_of(copy.request) + " as protected by nobody who could be elected");
+  else if (all ? lack > 0 : lack == members)
+    fail(broker.name + " sends " + name_of(copy.request) +
+         ", and who was to acknowledge it does not know it");
 }
 
 void Judge::taken(const std::string& replica, const wire::RequestId& id, wire::Epoch epoch,

@@ -21,6 +21,7 @@ struct BrokerFacts {
   const broker::Node* node = nullptr;
   Time clock;  // its own
   broker::Memory disk;
+  wire::SyncSet written;  // the newest that ever was on its disk, whatever became of that
 };
 
 class Judge {
@@ -72,7 +73,9 @@ class Judge {
   };
 
   void check_sending(const BrokerFacts& broker, const char* what);
+  void check_office(const BrokerFacts& broker, const char* what);
   void check_copy(const BrokerFacts& broker, const wire::Copy& copy);
+  void check_protection(const BrokerFacts& broker, const wire::Copy& copy);
   void check_vote(const BrokerFacts& broker, const wire::Vote& vote);
   void check_promotion(const BrokerFacts& broker, const broker::RoleChanged& change);
   void check_stale(const BrokerFacts& broker);
