@@ -82,7 +82,7 @@ int run(const Flags& flags, Setup setup) {
       return 1;
     }
     memory = *found;
-    if (memory.blank)
+    if (memory.blank && setup.group.quorum == Quorum::kMajority)
       spdlog::info(
           "no votes in {}: it neither votes nor stands before a manager has told it all, or most of its "
           "group "

@@ -1,6 +1,7 @@
 // Copies that outlive their manager: they wait, run and end without one, are offered to the next that rules,
 // and adopted, dropped or given up; see replica.h. Which copies it adopts is the manager's business.
 #include <algorithm>
+#include <utility>
 
 #include "replica/replica.h"
 #include "wire/limits.h"
@@ -50,13 +51,22 @@ void Replica::begin_rule(Turn& turn, Peer& peer, wire::Epoch epoch) {
                                       " has been heard: its copies are dropped (if its group was made anew, "
                                       "start this replica anew)";
     turn.effects.push_back(Warn{peer.link, why});
+    if (epoch.number < highest_.number && !leaving_) decline(turn, peer);
     return;
   }
+  if (peer.declined) return close(turn, peer, CloseReason::kReplaced, "the replica comes back to serve you");
   if (peer.link == manager_ && epoch == rule_) return;
   withdraw_offer();
   highest_ = rule_ = epoch;
   manager_ = peer.link;
   offer(turn, peer);
+}
+
+// A manager whose copies are dropped had better not send any: it takes them for lost only with the replica.
+// Should it rule rightly later, the replica registers anew.
+void Replica::decline(Turn& turn, Peer& peer) {
+  if (std::exchange(peer.declined, true)) return;
+  turn.effects.push_back(Send{peer.link, wire::Leaving{}});
 }
 
 // It waits for this word, so it is said even when nothing is held. Whatever was given by an earlier manager

@@ -84,6 +84,7 @@ class Replica {
     int64_t hello_us = 0;        // when ours was sent
     int64_t newest_sent_us = 0;  // the newest send time of the broker's that arrived here
     std::string name;
+    bool declined = false;        // it ruled by an epoch that was over, and was told to send nothing
     bool farewell_heard = false;  // it has read that this replica leaves: nothing more is under way
   };
 
@@ -202,6 +203,7 @@ class Replica {
   void on(Turn& turn, AnnounceArrived& event);
   void on(Turn& turn, AdoptArrived& event);
   void begin_rule(Turn& turn, Peer& peer, wire::Epoch epoch);
+  void decline(Turn& turn, Peer& peer);
   void offer(Turn& turn, Peer& peer);
   void withdraw_offer();
   void orphan_copies_of(Turn& turn, LinkId link);

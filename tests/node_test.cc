@@ -73,7 +73,8 @@ TEST_F(NodeTest, WhatABrokerHasSetOtherwiseIsNamed) {
   quorum.any_survivor = true;
   lease.demote_after_us = 200'000;
 
-  EXPECT_THAT(come(1, list), ElementsAre(HasSubstr("its --group is not that of first")));
+  EXPECT_THAT(come(1, list),
+              ElementsAre(HasSubstr("its --group (which brokers, in which order) is not that of first")));
   EXPECT_THAT(come(2, quorum), ElementsAre(HasSubstr("its --quorum is one, not that of first")));
   EXPECT_THAT(come(3, lease), ElementsAre(AllOf(HasSubstr("its --demote-after"),
                                                 HasSubstr("is 200ms, not the 300ms of first"))));
@@ -115,10 +116,41 @@ TEST_F(NodeTest, AProcessThatHasStartedAgainTakesThePlaceOfTheOneBefore) {
   wire::Enlist again = second();
   again.incarnation = 8;
   come(1, second());
+  now_ += 2 * group().heartbeat;
 
   EXPECT_THAT(come(2, again), ElementsAre(HasSubstr("newer link")));
 
   EXPECT_EQ(number_of(LinkId{1}), kNoBroker);
+  EXPECT_EQ(number_of(LinkId{2}), 2u);
+}
+
+// A copied unit file, or a container scaled to two.
+TEST_F(NodeTest, OfTwoThatClaimOnePlaceTheOneThatLivesStays) {
+  wire::Enlist first = second(), double_ = second();
+  first.address = "a:1";
+  double_.address = "b:1";
+  double_.incarnation = 8;
+  come(1, first);
+
+  EXPECT_THAT(come(2, double_),
+              ElementsAre("two processes say they are second (at a:1 and at b:1): stop one"));
+
+  EXPECT_EQ(number_of(LinkId{1}), 2u);
+  EXPECT_EQ(number_of(LinkId{2}), kNoBroker);
+}
+
+TEST_F(NodeTest, OfTwoThatClaimOnePlaceTheOneAtTheAddressOfTheListStays) {
+  wire::Enlist double_ = second();
+  double_.incarnation = 8;
+  come(1, double_);
+
+  effects_.clear();
+  step(BrokerUp{LinkId{2}, wire::Hello{}, second(), 2});
+  const bool sent_away = closed(LinkId{1});
+  const auto refused = come(3, double_);
+
+  EXPECT_TRUE(sent_away);
+  EXPECT_THAT(refused, ElementsAre(HasSubstr("stop one")));
   EXPECT_EQ(number_of(LinkId{2}), 2u);
 }
 

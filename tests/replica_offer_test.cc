@@ -49,6 +49,37 @@ TEST_F(ReplicaOfferTest, AManagerHearsOnceThatNothingIsHeld) {
   EXPECT_FALSE(sent<wire::Holding>().at(0).more);
 }
 
+// As a group that was made anew, which a replica of the old one still follows: it would swallow all copies.
+TEST_F(ReplicaOfferTest, AManagerWhoseEpochIsOverIsToldOnceToSendNothing) {
+  build_group();
+  announce(kSecond, kSecondEpoch);
+  effects_.clear();
+
+  announce(kThird, kFirstEpoch);
+  announce(kThird, kFirstEpoch);
+
+  ASSERT_EQ(sent<wire::Leaving>().size(), 1U);
+  EXPECT_EQ(all<Send>().at(0).link, kThird);
+  EXPECT_EQ(all<Warn>().size(), 2U);
+  EXPECT_FALSE(replica_->leaving());
+}
+
+TEST_F(ReplicaOfferTest, ABrokerThatWasToldToSendNothingGetsANewLinkWhenItRulesRightly) {
+  build_group();
+  announce(kSecond, kSecondEpoch);
+  announce(kThird, kFirstEpoch);
+  effects_.clear();
+
+  announce(kThird, kThirdEpoch);
+  const bool closed = !all<CloseLink>().empty() && all<CloseLink>().at(0).link == kThird;
+  constexpr LinkId kAgain{2, 2};
+  connect(kAgain, kThirdEpoch);
+  step(CopyArrived{kAgain, copy(1)});
+
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(sent<wire::Holding>().size(), 1U);
+}
+
 TEST_F(ReplicaOfferTest, MoreThanAFrameHoldsIsSaidInSeveral) {
   build_group({.workers = 1, .queue_limit = 3 * wire::kMaxHeld});
   for (uint64_t id = 1; id <= 2 * wire::kMaxHeld + 1; ++id) arrive(id);

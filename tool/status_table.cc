@@ -81,7 +81,9 @@ Result<std::string> status_table(std::string_view text) {
     table += "the broker that answers says: " + cell(trouble) + "\n";
 
   if (at(json, "stale") == true)
-    table += "it rules as stale: nobody who was in sync was left, and only what clients sent again was run\n";
+    table +=
+        "its rule began as stale: nobody who was in sync was left, and only what clients sent again was "
+        "run\n";
   table += "\nbrokers\n";
   append_table(table, at(json, "brokers"),
                {{"NAME", "name"},

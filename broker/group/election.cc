@@ -27,7 +27,7 @@ wire::Epoch Election::known() const {
 
 Election::PeerView Election::peer(BrokerNumber number) const {
   const Peer& peer = peers_[number];
-  return {peer.up(), peer.kind, peer.told};
+  return {peer.up(), peer.kind, peer.last_heard, peer.told};
 }
 
 // ---- Links

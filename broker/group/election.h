@@ -84,6 +84,7 @@ class Election {
   struct PeerView {
     bool up = false;
     wire::Kind kind = wire::Kind::kVoter;
+    Time last_heard;
     wire::Pulse told;
   };
   PeerView peer(BrokerNumber number) const;
@@ -153,6 +154,7 @@ class Election {
   bool set_member_left(const wire::SyncSet& set, BrokerNumber except, Time now) const;
   bool enough_reachable(Time now) const;
   uint32_t strangers(Time now) const;
+  std::string cure_of_blanks() const;
   Duration my_turn() const;
   void stand(Turn turn);
   void stand_later(Time at);

@@ -38,7 +38,8 @@ wire::Enlist Node::enlistment(std::string address) const {
 // What a broker that claims to be of this group has set otherwise, up to this broker's name; or nothing.
 std::string Node::differs(const wire::Enlist& enlist) const {
   const GroupSettings& group = election_.settings();
-  if (enlist.group != group.hash || enlist.broker > group.size) return "its --group is not that of ";
+  if (enlist.group != group.hash || enlist.broker > group.size)
+    return "its --group (which brokers, in which order) is not that of ";
   if (enlist.any_survivor != (group.quorum == Quorum::kOne))
     return std::string("its --quorum is ") + (enlist.any_survivor ? "one" : "majority") + ", not that of ";
   const Duration theirs = wire::budget(enlist.demote_after_us), ours = from_us(to_us(group.demote_after));
@@ -101,11 +102,24 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
     const BrokerNumber self = election_.settings().self;
     const bool same = old.enlist.incarnation == event.enlist.incarnation;
     const bool ours_counts = self > number;
+    // A process that lives does not start again. Of two that claim one place the one stays that was there, or
+    // that answers at the address of the list.
+    const bool lives = election_.peer(number).last_heard > now - 2 * settings_.heartbeat;
+    const std::string two = "two processes say they are " + event.enlist.name + " (at " + old.enlist.address +
+                            " and at " + event.enlist.address + "): stop one";
+    const bool at_its_address = event.dialled != 0 && !old.dialled;
+    if (!same && lives && !at_its_address) {
+      effects.emplace_back(CloseLink{event.link, CloseReason::kDuplicateName, two});
+      return;
+    }
     if (same && old.dialled != (event.dialled != 0) && old.dialled == ours_counts) {
       effects.emplace_back(CloseLink{event.link, CloseReason::kDuplicateName, "we have a link already"});
       return;
     }
-    close_other(now, known->first, CloseReason::kReplaced, kNewerLink, effects);
+    if (!same && lives)
+      close_other(now, known->first, CloseReason::kDuplicateName, two, effects);
+    else
+      close_other(now, known->first, CloseReason::kReplaced, kNewerLink, effects);
   }
   others_[event.link] = {event.link, number, event.enlist, event.dialled != 0};
   effects.emplace_back(Note{Note::Kind::kBrokerJoined, event.enlist.name, wire::name_of(event.enlist.kind)});

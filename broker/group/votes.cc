@@ -307,6 +307,18 @@ void Election::send_vote(Turn turn, BrokerNumber number, const wire::VoteAsk& as
                                       .echo_us = ask.sent_us}});
 }
 
+// What they wait for, and what a person can do.
+std::string Election::cure_of_blanks() const {
+  uint64_t highest = known().number;
+  each_peer([&](BrokerNumber, const Peer& peer) {
+    if (peer.up()) highest = std::max(highest, peer.told.known.number);
+  });
+  if (highest == 0) return "they wait for a majority to begin with";
+  return "one of the group ruled by epoch " + std::to_string(highest) +
+         ", so these may not vote before a manager has told them all: start those that kept their votes; if "
+         "most have lost them, stop all, remove every --data-dir and begin anew";
+}
+
 std::string Election::trouble(Time now) const {
   if (rules() && !leads(now)) return "it is cut off from the majority of its group";
   if (rules()) return acts(now) ? "" : "it waits until a majority has written down that it rules";
@@ -322,8 +334,11 @@ std::string Election::trouble(Time now) const {
     return text;
   }
   uint32_t reachable = 1;
+  bool only_witnesses = settings_.kind == Kind::kWitness;
   each_peer([&](BrokerNumber number, const Peer& peer) {
-    if (peer.up() && number <= settings_.size) ++reachable;
+    if (!peer.up() || number > settings_.size) return;
+    ++reachable;
+    only_witnesses = only_witnesses && peer.kind == Kind::kWitness;
   });
   std::string text = std::string("it is a ") + (settings_.kind == Kind::kWitness ? "witness" : "standby") +
                      " without a manager and reaches " + std::to_string(reachable) + " of " +
@@ -334,9 +349,8 @@ std::string Election::trouble(Time now) const {
   each_peer([&](BrokerNumber number, const Peer& peer) {
     if (peer.up() && number <= settings_.size && peer.told.blank) ++blank;
   });
-  if (blank > 0)
-    text += "; of them " + std::to_string(blank) +
-            " had no votes on disk: they wait for a manager, or for a majority of such to begin anew";
+  if (blank > 0) text += "; of them " + std::to_string(blank) + " had no votes on disk: " + cure_of_blanks();
+  if (only_witnesses) text += "; only witnesses are left, and a witness never rules: start a broker that may";
   if (const uint32_t others = strangers(now); others > 0)
     text += "; with " + std::to_string(others) + " more it differs in settings: its log tells in which";
   return text;
