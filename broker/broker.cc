@@ -81,7 +81,8 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
   const Time due = next_deadline();
   if (due <= now) {
     // Late by more than two heartbeats: this process was stopped, not its peers.
-    if (now - std::max(due, last_step_) > 2 * state_.settings.heartbeat) forgive_silence(turn);
+    const Duration stood_still = now - std::max(due, last_step_);
+    if (stood_still > 2 * state_.settings.heartbeat) forgive_silence(turn, stood_still);
     deadlines_passed(turn);
     settle(turn);
     forget_lingering(turn);

@@ -60,7 +60,8 @@ inline constexpr uint32_t kMaxLearners =
 // collects, the walk stops at a smaller number, so that pulses and changes do not queue up behind it.
 inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;  // or two of the largest payloads
 inline constexpr uint64_t kCollectBytes = uint64_t{1} << 20;
-inline constexpr uint32_t kCollectedAStep = 512;  // requests and records that one step of the walk sends
+inline constexpr uint32_t kCollectedAStep = 512;      // requests and records that one step of the walk sends
+inline constexpr uint32_t kLookedAtAStep = 1u << 17;  // sequence numbers it looks at for them
 // A new manager waits so long for replicas to say what they hold before it sends requests again.
 inline constexpr Duration kRecovering = std::chrono::milliseconds(20);
 inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step sends: a turn must end

@@ -97,7 +97,11 @@ class Node {
   void tick(Time now, Effects& effects);
   void link_lost(Time now, LinkId link, const std::string& why, Effects& effects);
   void note_closed_links(Time now, size_t from, Effects& effects);
-  Time own_due() const { return std::min({election_due_, leave_at_, guests_due_, trouble_at_}); }
+  // At least once a heartbeat: without that a process could not tell that it stood still.
+  Time own_due() const {
+    return std::min(
+        {election_due_, leave_at_, guests_due_, trouble_at_, later(last_step_, settings_.heartbeat)});
+  }
 
   // others.cc: brokers come and go, and what they say.
   void broker_up(Time now, const BrokerUp& event, Effects& effects);

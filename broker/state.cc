@@ -63,6 +63,23 @@ void State::dequeue(RequestHandle id, Time now) {
   --queued;
 }
 
+void State::link_pending(Client& client, RequestHandle id) {
+  Request& request = requests[id];
+  request.client_previous = client.pending_last;
+  request.client_next = {};
+  (client.pending_last ? requests[client.pending_last].client_next : client.pending_first) = id;
+  client.pending_last = id;
+  ++client.pending;
+}
+
+void State::unlink_pending(Client& client, const Request& request) {
+  (request.client_previous ? requests[request.client_previous].client_next : client.pending_first) =
+      request.client_next;
+  (request.client_next ? requests[request.client_next].client_previous : client.pending_last) =
+      request.client_previous;
+  --client.pending;
+}
+
 void State::set_deadline(RequestHandle id) {
   const Request& request = requests[id];
   Time due = request.deadline;

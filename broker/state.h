@@ -68,6 +68,7 @@ struct Request {
   uint32_t attempts = 0;    // executions at this level that failed or were lost
   uint32_t dispatched = 0;  // copies sent at this level
   Phase phase = Phase::kQueued;
+  bool sent_before = false;       // by its client, on an earlier link: a broker may have accepted it then
   bool started = false;           // disposal on-start: a copy of this level runs
   std::vector<CopyId> copies;     // outstanding copies of this level that may still win
   std::vector<ReplicaId> failed;  // replicas that failed it at this level
@@ -79,12 +80,18 @@ struct Request {
   Time queued_since;
   RequestHandle queue_previous, queue_next;
 
+  RequestHandle client_previous, client_next;  // among its client's
+
   uint64_t digest = 0;        // what it adds to the state hash
   uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
   uint64_t confirm_seq = 0;   // its copies wait until standbys have acknowledged this change; 0: they do not
   uint64_t heard_on = 0;      // generation of the client's link on which it was sent last
 
   ServiceId service() const { return levels[level].service; }
+  // A copy of it may have been executed, here or under an earlier manager: it is not refused any more.
+  bool may_have_run() const {
+    return level > 0 || attempts > 0 || dispatched > 0 || sent_before || progress_seq == 0;
+  }
   bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
 };
 
@@ -182,9 +189,11 @@ struct Client {
   Transit transit;
   SeqWindow<ClientEntry> entries;
   uint32_t pending = 0;
-  uint64_t retained = 0;         // bytes of results held in entries
-  uint64_t oldest_retained = 0;  // no entry below holds any
-  uint64_t told_low_water = 1;   // to the standbys
+  RequestHandle pending_first, pending_last;  // a list of them, for the window may have long gaps
+  uint64_t retained = 0;                      // bytes of results held in entries
+  uint64_t oldest_retained = 0;               // no entry below holds any
+  uint64_t told_low_water = 1;                // to the standbys
+  bool told_all_open = false;                 // it has sent, on this link, all that it had open before
   Time lingers_until = kNever;
 };
 
@@ -326,6 +335,9 @@ struct State {
   void dequeue(RequestHandle id, Time now);
   // The time at which this request is to be looked at again.
   void set_deadline(RequestHandle id);
+  // The list of a client's pending requests.
+  void link_pending(Client& client, RequestHandle id);
+  void unlink_pending(Client& client, const Request& request);
 
   // A copy of the request at this level is at the replica from now on.
   CopyId add_copy(RequestHandle request, ReplicaId replica, uint32_t level, Time now);

@@ -108,11 +108,12 @@ void replica_leaving(Turn& turn, ReplicaId id);
 // silence.cc: heartbeats to replicas, and replicas that say nothing.
 void heard_from(Turn& turn, ReplicaId id);
 void heartbeats(Turn& turn);
-void forgive_silence(Turn& turn);
+void forgive_silence(Turn& turn, Duration stood_still);
 
 // settling.cc: just after a broker's start, clients may return before the replicas they know of.
-// The service, if a replica ever offered it or this client may wait for one that does.
-const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name);
+// The service, if a replica ever offered it or this client may wait for one that does. `again`: it has sent
+// the request before.
+const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name, bool again);
 // The time is over: what still waits for a service that nobody offers is refused.
 void settle(Turn& turn);
 

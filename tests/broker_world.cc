@@ -6,6 +6,7 @@
 //   submit CLIENT SEQ LEVEL[:K],... [deadline=D] [wait=D] [disposal=none|expire|on-completion|on-start]
 //          [payload=TEXT | bytes=N] [resend] [late=D] [low-water=N] [too-large]
 //   batch CLIENT FIRST-SEQ COUNT LEVEL[:K],... [...]                         one frame with many requests
+//   all-open CLIENT               what it had open before this link it has sent again by now
 //   started REPLICA COPY          done REPLICA COPY ok|failed|expired|halted_queued|halted_running [TEXT]
 //          [wait=D] [service=D] [epoch=N] [level=N] [started-expired]
 //   cancel CLIENT SEQ             acknowledge CLIENT LOW-WATER
@@ -39,17 +40,26 @@ std::vector<std::string> split(const std::string& text, char by) {
 BrokerWorld::BrokerWorld() : broker_(std::make_unique<Broker>(Settings{.name = "b"})), now_(seconds(1000)) {}
 
 std::string BrokerWorld::run(const std::string& line) {
-  static const std::map<std::string, Command> kCommands{
-      {"broker", &BrokerWorld::set_up},       {"replica", &BrokerWorld::replica},
-      {"client", &BrokerWorld::client},       {"submit", &BrokerWorld::submit},
-      {"batch", &BrokerWorld::batch},         {"done", &BrokerWorld::done},
-      {"started", &BrokerWorld::started},     {"cancel", &BrokerWorld::cancel},
-      {"alive", &BrokerWorld::alive},         {"leaving", &BrokerWorld::leaving},
-      {"lose", &BrokerWorld::lose},           {"advance", &BrokerWorld::advance},
-      {"status", &BrokerWorld::status},       {"acknowledge", &BrokerWorld::acknowledge},
-      {"standby", &BrokerWorld::standby},     {"pulse", &BrokerWorld::pulse},
-      {"committed", &BrokerWorld::committed}, {"rule", &BrokerWorld::rule},
-      {"holds", &BrokerWorld::holds}};
+  static const std::map<std::string, Command> kCommands{{"broker", &BrokerWorld::set_up},
+                                                        {"replica", &BrokerWorld::replica},
+                                                        {"client", &BrokerWorld::client},
+                                                        {"submit", &BrokerWorld::submit},
+                                                        {"batch", &BrokerWorld::batch},
+                                                        {"all-open", &BrokerWorld::all_open},
+                                                        {"done", &BrokerWorld::done},
+                                                        {"started", &BrokerWorld::started},
+                                                        {"cancel", &BrokerWorld::cancel},
+                                                        {"alive", &BrokerWorld::alive},
+                                                        {"leaving", &BrokerWorld::leaving},
+                                                        {"lose", &BrokerWorld::lose},
+                                                        {"advance", &BrokerWorld::advance},
+                                                        {"status", &BrokerWorld::status},
+                                                        {"acknowledge", &BrokerWorld::acknowledge},
+                                                        {"standby", &BrokerWorld::standby},
+                                                        {"pulse", &BrokerWorld::pulse},
+                                                        {"committed", &BrokerWorld::committed},
+                                                        {"rule", &BrokerWorld::rule},
+                                                        {"holds", &BrokerWorld::holds}};
   std::istringstream in(line);
   std::string command;
   in >> command;
@@ -179,6 +189,14 @@ void BrokerWorld::batch(Arguments& arguments) {
   const uint64_t first = std::stoull(arguments.at(1)), count = std::stoull(arguments.at(2));
   for (uint64_t seq = first; seq < first + count; ++seq)
     submit.requests.push_back(request_of(arguments, seq));
+  step(SubmitArrived{link_of(arguments.at(0)), submit, false});
+}
+
+void BrokerWorld::all_open(Arguments& arguments) {
+  wire::Submit submit;
+  submit.low_water = arguments.number("low-water", 1);
+  submit.sent_us = to_us(now_);
+  submit.all_open = true;
   step(SubmitArrived{link_of(arguments.at(0)), submit, false});
 }
 

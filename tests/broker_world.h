@@ -35,6 +35,7 @@ class BrokerWorld {
   void client(Arguments& arguments);
   void submit(Arguments& arguments);
   void batch(Arguments& arguments);
+  void all_open(Arguments& arguments);
   void done(Arguments& arguments);
   void started(Arguments& arguments);
   void cancel(Arguments& arguments);

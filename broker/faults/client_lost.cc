@@ -1,5 +1,5 @@
-// client_lost: clients come, return, cancel and go. What a gone client has queued goes at once; what runs for
-// it is not told, and its outcome is kept for a while in case the client returns.
+// client_lost: clients come, return, cancel and go. What a gone client has queued goes at once, unless some
+// of it has run; what runs for it is not told. The rest is kept for a while in case the client returns.
 #include <algorithm>
 
 #include "broker/steps.h"
@@ -13,11 +13,12 @@ template <class Applies>
 void abandon_those(Turn& turn, ClientId id, Applies applies) {
   Client& client = turn.state.clients[id];
   std::vector<uint64_t> gone;
-  for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq) {
-    ClientEntry& entry = client.entries[seq];
-    if (entry.is != ClientEntry::Is::kPending || !applies(turn.state.requests[entry.request])) continue;
-    abandon(turn, client, entry);
-    gone.push_back(seq);
+  for (RequestHandle next = client.pending_first; next;) {
+    const Request& request = turn.state.requests[next];
+    next = request.client_next;
+    if (!applies(request)) continue;
+    gone.push_back(request.id.seq);
+    abandon(turn, client, client.entries[request.id.seq]);
   }
   checkpoint_gone(turn, id, gone);
 }
@@ -25,8 +26,8 @@ void abandon_those(Turn& turn, ClientId id, Applies applies) {
 void forget(Turn& turn, ClientId id) {
   State& state = turn.state;
   Client& client = state.clients[id];
-  for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq)
-    if (client.entries[seq].is == ClientEntry::Is::kPending) abandon(turn, client, client.entries[seq]);
+  while (client.pending_first)
+    abandon(turn, client, client.entries[state.requests[client.pending_first].id.seq]);
   checkpoint_forget(turn, id);
   state.client_ids.erase(client.incarnation);
   state.window_entries -= client.entries.size();
@@ -58,6 +59,7 @@ void client_up(Turn& turn, LinkId link, const wire::Hello& hello, Time arrived) 
     client.generation = hello.link_generation;
     client.transit = Transit{};
     client.transit.excess(arrived, hello.sent_us);
+    client.told_all_open = false;
     client.lingers_until = kNever;
     state.peers.set(link, {.client = known->second, .replica = {}});
     return;
@@ -90,7 +92,9 @@ void client_lost(Turn& turn, LinkId link) {
   CHECK(client.link == link);
   client.link = kNoLink;
   ++state.counters.clients_lost;
-  abandon_those(turn, id, [](const Request& request) { return request.phase == Request::Phase::kQueued; });
+  abandon_those(turn, id, [](const Request& request) {
+    return request.phase == Request::Phase::kQueued && !request.may_have_run();
+  });
   client.lingers_until = later(turn.now, kLinger);
   state.lingering.push_back(id);
   turn.effects.emplace_back(Note{Note::Kind::kClientLost, client.name, {}});

@@ -115,7 +115,7 @@ void inherit(Turn& turn, Table& table, bool stale) {
         Table::Request& request = table.requests()[old.request];
         entry.is = ClientEntry::Is::kPending;
         entry.request = inherit_request(turn, id, request);
-        ++client.pending;
+        state.link_pending(client, entry.request);
         order.emplace_back(request.order, entry.request);
       } else if (old.is == Table::Entry::Is::kSettled) {
         entry.is = ClientEntry::Is::kSettled;
@@ -215,13 +215,13 @@ void confirm_inherited(Turn& turn, const Client& client, RequestHandle id) {
 
 void drop_unconfirmed(Turn& turn, ClientId id) {
   Client& client = turn.state.clients[id];
-  for (uint64_t seq = client.entries.begin(); client.pending > 0 && seq < client.entries.end(); ++seq) {
-    const ClientEntry& entry = client.entries[seq];
-    if (entry.is != ClientEntry::Is::kPending) continue;
-    Request& request = turn.state.requests[entry.request];
+  for (RequestHandle next = client.pending_first; next;) {
+    const RequestHandle request_id = next;
+    Request& request = turn.state.requests[request_id];
+    next = request.client_next;
     if (request.heard_on == client.generation) continue;
     halt_siblings(turn, request, {});
-    reply(turn, entry.request, {.status = wire::Status::kCancelled});
+    reply(turn, request_id, {.status = wire::Status::kCancelled});
   }
 }
 

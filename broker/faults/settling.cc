@@ -5,13 +5,14 @@
 
 namespace redoubt::broker {
 
-const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name) {
+const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std::string& name, bool again) {
   State& state = turn.state;
   const ServiceId* known = state.find_service(name);
   if (known && state.services[*known].offered) return known;
   // After a take-over the earlier manager may have known what this one has not met yet.
   const bool returning = client.generation > 1 || state.took_over;
-  if (!returning || turn.now >= state.settles_at) return nullptr;
+  if (!returning && !again) return nullptr;
+  if (turn.now >= state.settles_at) return again ? known : nullptr;
   if (known) return known;
   if (state.awaited >= kMaxAwaited) return nullptr;
   const ServiceId* awaited = state.learn_service(name);
@@ -30,7 +31,7 @@ void settle(Turn& turn) {
       const RequestHandle id = next;
       const Request& request = state.requests[id];
       next = request.queue_next;
-      if (request.level > 0) continue;  // refused means not executed: these wait for their deadline
+      if (request.may_have_run()) continue;  // refused means not executed: these wait for their deadline
       --left;
       Counters::count(state.counters.refusals, wire::Refusal::kNoReplica);
       reply(turn, id,

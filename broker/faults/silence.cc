@@ -43,8 +43,9 @@ void heartbeats(Turn& turn) {
   }
 }
 
-void forgive_silence(Turn& turn) {
+void forgive_silence(Turn& turn, Duration stood_still) {
   State& state = turn.state;
+  if (state.settles_at > turn.now - stood_still) state.settles_at = later(state.settles_at, stood_still);
   state.replicas.each([&](ReplicaId, Replica& replica) { replica.last_heard = turn.now; });
   for (Follower& follower : state.followers)
     if (follower.mark_at != kNever) follower.mark_at = later(turn.now, state.settings.dead_after);

@@ -1,6 +1,7 @@
 // admit: requests come in. A known id joins what runs or is answered from the record; everything else is
 // checked against what could refuse it, once and for good: a refused request is never executed.
 #include <algorithm>
+#include <utility>
 
 #include "broker/steps.h"
 
@@ -10,7 +11,7 @@ namespace {
 using wire::Refusal;
 
 // Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
-Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, LevelSpecs& levels,
+Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, bool again, LevelSpecs& levels,
                 std::string& text) {
   levels.clear();
   if (asked.levels.empty() || asked.levels.size() > wire::kMaxLevels) {
@@ -29,7 +30,7 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, Le
              ", not " + std::to_string(level.copies);
       return Refusal::kInvalid;
     }
-    const ServiceId* service = offered_or_awaited(turn, client, level.service);
+    const ServiceId* service = offered_or_awaited(turn, client, level.service, again);
     if (!service) {
       text = "no replica ever offered service '" + level.service + "'";
       return Refusal::kNoReplica;
@@ -39,8 +40,8 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, Le
   return Refusal::kNone;
 }
 
-// Why the load does not allow it just now, or kNone. `again`: an earlier manager has accepted it, and what is
-// accepted is not refused for a change of managers; memory has its limit all the same.
+// Why the load does not allow it just now, or kNone. `again`: it has been accepted before, as far as anybody
+// knows, and may have been executed; memory has its limit all the same.
 Refusal overloaded(Turn& turn, const LevelSpecs& levels, uint64_t payload_bytes, bool again,
                    std::string& text) {
   State& state = turn.state;
@@ -108,6 +109,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.waited = request.level_wait = Duration::zero();
   request.attempts = request.dispatched = 0;
   request.phase = Request::Phase::kRunning;
+  request.sent_before = asked.resend;
   request.started = false;
   request.copies.clear();
   request.failed.clear();
@@ -122,7 +124,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   ClientEntry& entry = client.entries[asked.seq];
   entry.is = ClientEntry::Is::kPending;
   entry.request = id;
-  ++client.pending;
+  state.link_pending(client, id);
   ++state.counters.admitted;
   return id;
 }
@@ -148,14 +150,19 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
     return refuse(
         turn, client, asked.seq, Refusal::kTooLarge,
         "the payload is over the limit of " + std::to_string(turn.state.settings.max_payload) + " bytes");
-  if (const Refusal reason = resolve(turn, client, asked, levels, text); reason != Refusal::kNone)
-    return refuse(turn, client, asked.seq, reason, std::move(text));
+  // What a client says it has sent before counts until it says that this was all.
+  const bool again = asked.resend && !client.told_all_open;
+  const auto refuse_it = [&](Refusal reason) {
+    if (again) text += "; it was sent before, and may have been executed then";
+    refuse(turn, client, asked.seq, reason, std::move(text));
+  };
+  if (const Refusal reason = resolve(turn, client, asked, again, levels, text); reason != Refusal::kNone)
+    return refuse_it(reason);
   const bool spent = from_us(static_cast<int64_t>(asked.deadline_us)) <= charge;
-  const bool again = asked.resend && turn.state.took_over && turn.now < turn.state.settles_at;
   if (!spent)
     if (const Refusal reason = overloaded(turn, levels, asked.payload.size(), again, text);
         reason != Refusal::kNone)
-      return refuse(turn, client, asked.seq, reason, std::move(text));
+      return refuse_it(reason);
 
   const RequestHandle id = accept(turn, client_id, asked, levels, charge);
   checkpoint_add(turn, turn.state.requests[id], Progress::kNew);
@@ -176,7 +183,8 @@ void admit(Turn& turn, LinkId from, wire::Submit& submit, bool payload_skipped) 
   LevelSpecs levels;
   for (wire::Request& asked : submit.requests)
     admit_one(turn, client_id, asked, payload_skipped, charge, levels);
-  if (submit.all_open) drop_unconfirmed(turn, client_id);
+  // Once a link: to look through all that a client has open takes long.
+  if (submit.all_open && !std::exchange(client.told_all_open, true)) drop_unconfirmed(turn, client_id);
   checkpoint_mark(turn, client_id);
 }
 

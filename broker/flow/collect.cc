@@ -19,7 +19,8 @@ void send_client(Turn& turn, Follower& follower, const Client& client) {
   turn.effects.emplace_back(std::move(send));
 }
 
-void send_entry(Turn& turn, Follower& follower, const Client& client, uint64_t seq) {
+// False: there is nothing to send. A window may have long gaps, and nothing sent is nothing acknowledged.
+bool send_entry(Turn& turn, Follower& follower, const Client& client, uint64_t seq) {
   const State& state = turn.state;
   const ClientEntry& entry = client.entries[seq];
   if (entry.is == ClientEntry::Is::kPending) {
@@ -41,15 +42,16 @@ void send_entry(Turn& turn, Follower& follower, const Client& client, uint64_t s
     follower.sent_bytes += wire::stream_bytes(send.remove);
     turn.effects.emplace_back(std::move(send));
   }
+  return entry.is != ClientEntry::Is::kUnknown;
 }
 
 }  // namespace
 
 void collect_more(Turn& turn, Follower& follower) {
   State& state = turn.state;
-  uint32_t left = kCollectedAStep;
+  uint32_t left = kCollectedAStep, looks = kLookedAtAStep;
   const auto has_room = [&] {
-    return left > 0 && follower.sent_bytes - follower.received_bytes < kCollectBytes;
+    return left > 0 && looks > 0 && follower.sent_bytes - follower.received_bytes < kCollectBytes;
   };
   while (has_room()) {
     const ClientId id = state.clients.next(follower.slot);
@@ -72,8 +74,8 @@ void collect_more(Turn& turn, Follower& follower) {
       --left;
     }
     follower.seq = std::max(follower.seq, client.entries.begin());
-    for (; follower.seq < client.entries.end() && has_room(); ++follower.seq, --left)
-      send_entry(turn, follower, client, follower.seq);
+    for (; follower.seq < client.entries.end() && has_room(); ++follower.seq, --looks)
+      left -= send_entry(turn, follower, client, follower.seq) ? 1 : 0;
     if (follower.seq < client.entries.end()) break;
     ++follower.slot;
     follower.seq = 0;

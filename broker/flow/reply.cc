@@ -35,7 +35,7 @@ void abandon(Turn& turn, Client& client, ClientEntry& entry) {
   Request& request = turn.state.requests[id];
   halt_siblings(turn, request, {});
   Counters::count(turn.state.counters.requests, wire::Status::kCancelled);
-  --client.pending;
+  turn.state.unlink_pending(client, request);
   forget_digest(turn.state, request);
   release(turn, id);
   entry = ClientEntry{};
@@ -53,7 +53,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   Counters::count(state.counters.requests, outcome.status);
   if (outcome.status == wire::Status::kOk)
     state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
-  --client.pending;
+  state.unlink_pending(client, request);
   record(state, client, entry, outcome,
          outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
   checkpoint_remove(turn, request, entry);

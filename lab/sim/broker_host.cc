@@ -24,6 +24,7 @@ void BrokerHost::begin() {
   settings.seed = world_.random();
   node_ = std::make_unique<Node>(settings, group, disk_);
   on_disk_ = 0;
+  began_ = world_.now();
   held_ = false;
   network_.listen(self(), true);
   for (BrokerNumber number = 1; number <= group_.size(); ++number) {
@@ -50,8 +51,9 @@ void BrokerHost::ask_stop() {
 }
 
 BrokerFacts BrokerHost::facts() const {
-  return {name(),  group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock(), disk_,
-          written_};
+  return {
+      name(),  group_settings_.self, alive() && !network_.paused(self()), node_.get(), clock(), began_, disk_,
+      written_};
 }
 
 void BrokerHost::tell(const std::string& what) {

@@ -80,6 +80,7 @@ class BrokerHost final : public Process {
   broker::GroupSettings group_settings_;
   std::vector<HostId> group_;
 
+  Time began_;
   broker::Memory disk_;
   wire::SyncSet written_;  // see BrokerFacts
   std::pair<Duration, Duration> disk_takes_;

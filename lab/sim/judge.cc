@@ -159,8 +159,10 @@ void Judge::check_copy(const BrokerFacts& broker, const wire::Copy& copy) {
   // One standby's word is only sure to be among the voters of a majority where that leaves out one broker.
   if (state->settings.checkpoint_ack == broker::CheckpointAck::kOne && brokers_().size() > 3) return;
   const auto made = requests_.find(copy.request);
-  if (made != requests_.end() && !made->second.ended)
-    made->second.protected_level = std::max(made->second.protected_level, copy.level + 1);
+  if (made == requests_.end() || made->second.ended || made->second.protected_level > copy.level) return;
+  made->second.protected_level = copy.level + 1;
+  made->second.protected_at = world_.now();
+  made->second.protected_by = broker.number;
 }
 
 namespace {
@@ -212,6 +214,15 @@ void Judge::check_vote(const BrokerFacts& broker, const wire::Vote& vote) {
     fail(broker.name + " votes twice for number " + std::to_string(vote.epoch.number));
 }
 
+// The word of one standby is worth something while that one lives, or the manager does: whoever else has
+// started again since is a second fault.
+bool Judge::survived_one_fault(const Made& made) const {
+  const std::vector<BrokerFacts> all = brokers_();
+  return std::none_of(all.begin(), all.end(), [&](const BrokerFacts& one) {
+    return one.number != made.protected_by && one.began > made.protected_at;
+  });
+}
+
 void Judge::check_promotion(const BrokerFacts& broker, const broker::RoleChanged& change) {
   // Who rules as stale says so: nothing is promised of what was before.
   if (change.stale)
@@ -235,6 +246,7 @@ void Judge::check_promotion(const BrokerFacts& broker, const broker::RoleChanged
   for (const auto& [id, made] : requests_) {
     if (made.protected_level == 0 || made.ended || !made.client_lives) continue;
     if (world_.now() >= made.deadline) continue;
+    if (state->settings.checkpoint_ack == broker::CheckpointAck::kOne && !survived_one_fault(made)) continue;
     const auto client = state->client_ids.find(id.client);
     if (client == state->client_ids.end())
       return fail(broker.name + " rules and does not know the client of protected " + name_of(id));

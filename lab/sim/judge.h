@@ -20,6 +20,7 @@ struct BrokerFacts {
   bool runs = false;  // neither dead nor paused
   const broker::Node* node = nullptr;
   Time clock;  // its own
+  Time began;  // its process, by true time
   broker::Memory disk;
   wire::SyncSet written;  // the newest that ever was on its disk, whatever became of that
 };
@@ -68,8 +69,9 @@ class Judge {
     std::string expected;
     bool ended = false;
     bool client_lives = true;
-    uint32_t protected_level =
-        0;  // level + 1 that standbys were asked to acknowledge before it was dispatched
+    uint32_t protected_level = 0;  // level + 1 that standbys had acknowledged before it was dispatched
+    Time protected_at;             // by this manager:
+    broker::BrokerNumber protected_by = broker::kNoBroker;
   };
 
   void check_sending(const BrokerFacts& broker, const char* what);
@@ -77,6 +79,7 @@ class Judge {
   void check_copy(const BrokerFacts& broker, const wire::Copy& copy);
   void check_protection(const BrokerFacts& broker, const wire::Copy& copy);
   void check_vote(const BrokerFacts& broker, const wire::Vote& vote);
+  bool survived_one_fault(const Made& made) const;
   void check_promotion(const BrokerFacts& broker, const broker::RoleChanged& change);
   void check_stale(const BrokerFacts& broker);
   void check_pulse(const BrokerFacts& broker, const wire::Pulse& pulse);
