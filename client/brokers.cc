@@ -175,7 +175,8 @@ std::string Brokers::trouble(size_t index) const {
     return "it rules by epoch " + number + ", but epoch " + std::to_string(highest_.number) +
            " has been heard (if its group was made anew, start this program anew)";
   if (broker.epoch == wire::Epoch{}) return "it is a standby and knows of no manager";
-  return "it is a standby, and the newest epoch it knows is " + number;
+  return "it is a standby, and the newest epoch it knows is " + number +
+         ": name the others of its group, too";
 }
 
 std::optional<size_t> Brokers::find(uint64_t link) const {

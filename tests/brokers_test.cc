@@ -227,7 +227,8 @@ TEST_F(BrokersTest, StandbysSayWhetherTheyKnowAnEpoch) {
   standby(1, {4, 1});
 
   EXPECT_EQ(brokers.trouble(0), "it is a standby and knows of no manager");
-  EXPECT_EQ(brokers.trouble(1), "it is a standby, and the newest epoch it knows is 4");
+  EXPECT_EQ(brokers.trouble(1),
+            "it is a standby, and the newest epoch it knows is 4: name the others of its group, too");
 }
 
 TEST_F(BrokersTest, BrokerThatDoesNotAnswerTheGreetingIsGivenUp) {
