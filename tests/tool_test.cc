@@ -163,6 +163,25 @@ TEST(CallCommand, InterruptCancelsTheRequest) {
   EXPECT_TRUE(eventually([&] { return broker.seen().cancelled.size() == 1; }));
 }
 
+TEST(EveryCommand, NamesItsClusterToTheBrokers) {
+  ScriptedBroker broker;
+  const std::string at = broker.address();
+  EXPECT_EQ(Program({"call", "--brokers", at, "--levels", "echo", "--cluster", "west"}).exit_code(), 0);
+  EXPECT_EQ(Program({"bench", "--brokers", at, "--levels", "echo", "--requests", "1", "--cluster", "west"})
+                .exit_code(),
+            0);
+  EXPECT_EQ(Program({"status", "--brokers", at, "--cluster", "west"}).exit_code(), 0);
+  setenv("REDOUBT_CLUSTER", "east", 1);
+  EXPECT_EQ(Program({"status", "--brokers", at}).exit_code(), 0);
+  unsetenv("REDOUBT_CLUSTER");
+  EXPECT_EQ(Program({"status", "--brokers", at}).exit_code(), 0);
+
+  std::vector<std::string> clusters;
+  for (const wire::Hello& hello : broker.seen().hellos) clusters.push_back(hello.cluster);
+  EXPECT_THAT(clusters, testing::ElementsAre("west", "west", "west", "east", "redoubt"));
+  EXPECT_EQ(Program({"status", "--cluster", std::string(256, 'x')}).exit_code(), 2);
+}
+
 TEST(StatusCommand, PrintsATableOrTheBrokersJson) {
   ScriptedBroker broker;
   Program table({"status", "--brokers", broker.address()});

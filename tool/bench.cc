@@ -80,6 +80,7 @@ class Bench : public Command {
   Options& options_;
   BenchFlags flags_;
   Request request_;
+  ClientOptions client_options_;
   ArrivalShape shape_;
   Time began_;
   GapMeter gap_;
@@ -103,6 +104,10 @@ Failure Bench::prepare() {
   Result<Request> request = request_of(flags_.request);
   if (!request) return Error{request.error()};
   request_ = *request;
+  Result<ClientOptions> options = client_options_of(flags_.request);
+  if (!options) return Error{options.error()};
+  client_options_ = *options;
+  client_options_.busy_poll = flags_.busy_poll;
   if (flags_.window && flags_.rate)
     return Error{"--window is a closed loop and --rate an open one: give one of them"};
   if (flags_.window && *flags_.window < flags_.clients)
@@ -138,11 +143,8 @@ Load Bench::load_of(uint64_t client) const {
 }
 
 bool Bench::connect(const Interrupts& interrupts) {
-  ClientOptions options;
-  options.brokers = broker_texts(flags_.request);
-  options.busy_poll = flags_.busy_poll;
   for (uint64_t i = 0; i < flags_.clients; ++i)
-    drivers_.push_back(std::make_unique<Driver>(options, load_of(i), gap_, history_.get()));
+    drivers_.push_back(std::make_unique<Driver>(client_options_, load_of(i), gap_, history_.get()));
   // Connecting is no part of the load; but who cannot connect sends all the same, and loses.
   const Time limit = Clock::now() + std::min<Duration>(kConnectLimit, request_.deadline);
   for (const auto& driver : drivers_)

@@ -157,6 +157,8 @@ Reply Call::send(Client& client, const Request& request) {
 int Call::run() {
   Result<Request> request = request_of(request_);
   if (!request) return options_.usage_error(request.error()).finish();
+  Result<ClientOptions> options = client_options_of(request_);
+  if (!options) return options_.usage_error(options.error()).finish();
   // A person at a terminal who gave no input has none; a script that has none gives /dev/null.
   if (input_ || isatty(STDIN_FILENO) == 0) {
     Result<Payload> payload = read_input(input_.value_or("-"));
@@ -164,11 +166,9 @@ int Call::run() {
     request->payload = *payload;
   }
 
-  ClientOptions options;
-  options.brokers = broker_texts(request_);
   // The broker knows where an expired request stood, and its word may come a moment after the deadline.
-  options.overtime = std::chrono::milliseconds(100);
-  Client client(std::move(options));
+  options->overtime = std::chrono::milliseconds(100);
+  Client client(*std::move(options));
   const Reply reply = send(client, *request);
 
   // Silence of a broker that is there is an expiry; of one that has gone, it is that nobody answers.

@@ -5,12 +5,13 @@
 
 namespace redoubt::tool {
 
-void add_broker_flag(Options& options, RequestFlags& flags) {
+void add_broker_flags(Options& options, RequestFlags& flags) {
   options.add("brokers", flags.brokers, "where the brokers listen; the one that rules is used");
+  options.add("cluster", flags.cluster, "brokers of another cluster refuse it");
 }
 
 void add_request_flags(Options& options, RequestFlags& flags) {
-  add_broker_flag(options, flags);
+  add_broker_flags(options, flags);
   options.section("The request");
   options.add("levels", flags.levels, "the services it goes through, in this order").must_be_given();
   options.add("copies", flags.copies, {1, wire::kMaxCopies},
@@ -31,7 +32,6 @@ void add_request_flags(Options& options, RequestFlags& flags) {
 }
 
 Result<Request> request_of(const RequestFlags& flags) {
-  if (flags.brokers.empty()) return Error{"--brokers: at least one address is needed"};
   if (flags.levels.empty() || flags.levels.size() > wire::kMaxLevels)
     return Error{"--levels: from 1 to " + std::to_string(wire::kMaxLevels) +
                  " services, separated by commas"};
@@ -54,10 +54,14 @@ Result<Request> request_of(const RequestFlags& flags) {
   return request;
 }
 
-std::vector<std::string> broker_texts(const RequestFlags& flags) {
-  std::vector<std::string> texts;
-  for (const Address& broker : flags.brokers) texts.push_back(format_address(broker));
-  return texts;
+Result<ClientOptions> client_options_of(const RequestFlags& flags) {
+  if (flags.brokers.empty()) return Error{"--brokers: at least one address is needed"};
+  if (flags.cluster.size() > wire::kMaxNameBytes)
+    return Error{"--cluster: at most " + std::to_string(wire::kMaxNameBytes) + " bytes"};
+  ClientOptions options;
+  for (const Address& broker : flags.brokers) options.brokers.push_back(format_address(broker));
+  options.cluster = flags.cluster;
+  return options;
 }
 
 }  // namespace redoubt::tool

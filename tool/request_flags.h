@@ -17,6 +17,7 @@ enum class Redundancy : uint8_t { kPerLevel, kSingle };
 
 struct RequestFlags {
   std::vector<Address> brokers{Address{"127.0.0.1", 7400}};
+  std::string cluster = ClientOptions{}.cluster;
   std::vector<std::string> levels;
   std::vector<uint32_t> copies{1};
   Duration deadline = std::chrono::seconds(5);
@@ -25,11 +26,13 @@ struct RequestFlags {
   Disposal disposal = Disposal::kOnCompletion;
 };
 
-void add_broker_flag(Options& options, RequestFlags& flags);
+// Where the brokers are and which cluster they must be.
+void add_broker_flags(Options& options, RequestFlags& flags);
 void add_request_flags(Options& options, RequestFlags& flags);
 
 // The request without its payload; an error when flags do not fit each other.
 Result<Request> request_of(const RequestFlags& flags);
-std::vector<std::string> broker_texts(const RequestFlags& flags);
+// A client of these brokers. An error when the flags cannot be.
+Result<ClientOptions> client_options_of(const RequestFlags& flags);
 
 }  // namespace redoubt::tool

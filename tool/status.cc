@@ -13,7 +13,7 @@ class StatusCommand : public Command {
  public:
   explicit StatusCommand(Options& program)
       : options_(program.command("status", "Shows the brokers, the replicas and the load.")) {
-    add_broker_flag(options_, flags_);
+    add_broker_flags(options_, flags_);
     options_.add("timeout", timeout_, {std::chrono::milliseconds(1), std::chrono::hours(1)},
                  "to wait for an answer");
     options_.add("json", json_, "the broker's own JSON instead of a table");
@@ -25,11 +25,9 @@ class StatusCommand : public Command {
   bool chosen() const override { return options_.chosen(); }
 
   int run() override {
-    ClientOptions options;
-    options.brokers = broker_texts(flags_);
-    if (options.brokers.empty())
-      return options_.usage_error("--brokers: at least one address is needed").finish();
-    Client client(std::move(options));
+    Result<ClientOptions> options = client_options_of(flags_);
+    if (!options) return options_.usage_error(options.error()).finish();
+    Client client(*std::move(options));
     const std::string json = client.status_json(timeout_);
     if (json.empty()) {
       std::fprintf(stderr, "redoubt status: no broker answers: %s\n", client.connection().c_str());
