@@ -30,6 +30,13 @@ class Flag {
     return *this;
   }
 
+  // For paths and the like: an empty text would mean another thing than whoever wrote it thought of. Of a
+  // list this holds always.
+  Flag& must_not_be_empty() {
+    never_empty = true;
+    return *this;
+  }
+
   // What the help calls the value, where the name of its type says too little.
   Flag& shaped(std::string words) {
     shape = std::move(words);
@@ -40,6 +47,8 @@ class Flag {
   std::string spelling() const { return positional ? name : "--" + name; }
   std::string variable() const;
   std::string key() const;
+  // Why these texts are too empty to be its values, or nothing.
+  std::string wrongly_empty(const std::vector<std::string>& texts) const;
 
   std::string name;
   std::string help;
@@ -49,6 +58,7 @@ class Flag {
   Kind kind = Kind::kOther;
   bool list = false;
   bool required = false;
+  bool never_empty = false;
   bool positional = false;
   Assign assign;
 };

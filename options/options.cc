@@ -22,7 +22,8 @@ class Options::CommandLine {
     try {
       app.parse(argc, argv);
       find_chosen(root);
-      return check_extras();
+      const Parsed ended = check_values(argc, argv);
+      return ended.run ? check_extras() : ended;
     } catch (const CLI::CallForHelp&) {
       find_chosen(root);
       return Parsed{false, 0, chosen_.back()->help_text()};
@@ -84,6 +85,27 @@ class Options::CommandLine {
     }
   }
 
+  // CLI11 takes whatever follows a flag as its value. What begins with two dashes is the next flag, and the
+  // value was forgotten.
+  Parsed check_values(int argc, const char* const* argv) {
+    for (int i = 1; i + 1 < argc && std::string_view(argv[i]) != "--"; ++i) {
+      const std::string_view next = argv[i + 1];
+      if (!next.starts_with("--")) continue;
+      for (const Options* options : chosen_) {
+        for (const Flag& flag : options->flags_) {
+          if (flag.positional || flag.kind == Flag::Kind::kSwitch || flag.spelling() != argv[i]) continue;
+          return options->usage_error(missing_value(flag) + " (or " + flag.spelling() + "=" +
+                                      std::string(next) + " if that is it)");
+        }
+      }
+    }
+    return {};
+  }
+
+  static std::string missing_value(const Flag& flag) {
+    return flag.spelling() + ": its value is missing: write " + flag.spelling() + " " + flag.shape;
+  }
+
   Parsed check_extras() {
     for (Options* options : chosen_) {
       std::vector<std::string> extras = apps_.at(options)->remaining();
@@ -119,9 +141,7 @@ class Options::CommandLine {
   std::string in_our_words(const std::string& problem) const {
     for (const Flag& flag : chosen_.back()->flags_) {
       // All that is left to CLI11 to find is a flag at the end of the line without its value.
-      if (problem.starts_with(flag.spelling() + ":")) {
-        return flag.spelling() + ": its value is missing: write " + flag.spelling() + " " + flag.shape;
-      }
+      if (problem.starts_with(flag.spelling() + ":")) return missing_value(flag);
     }
     return problem;
   }
@@ -153,7 +173,8 @@ Flag& Options::add_on_off(std::string name, bool& variable, std::string help) {
 void Options::takes_config() {
   add("config", config_path_,
       "TOML file with a key for each flag, `_` for `-`: queue_limit for --queue-limit")
-      .shaped("FILE");
+      .shaped("FILE")
+      .must_not_be_empty();
 }
 
 Options& Options::command(std::string name, std::string about) {
@@ -183,7 +204,8 @@ Parsed Options::parse(int argc, const char* const* argv, const Environment& envi
 Failure Options::apply(const CommandLine& line, const Environment& environment) {
   auto from_environment = [&](Flag& flag) -> Failure {
     const char* text = flag.positional ? nullptr : environment(flag.variable().c_str());
-    if (!text || !*text) return {};
+    // An empty variable counts as not set, unless that is worth a question.
+    if (!text || (!*text && flag.wrongly_empty({text}).empty())) return {};
     return apply_texts(flag, {text}, flag.variable());
   };
   auto from_line = [&](Flag& flag) -> Failure {
@@ -208,6 +230,8 @@ Failure Options::apply(const CommandLine& line, const Environment& environment) 
 }
 
 Failure Options::apply_texts(Flag& flag, const std::vector<std::string>& texts, const std::string& source) {
+  if (const std::string empty = flag.wrongly_empty(texts); !empty.empty())
+    return Error{source + ": " + empty};
   if (Failure failure = flag.assign(texts)) return Error{source + ": " + failure->text};
   given_.push_back(&flag);
   return {};
@@ -254,6 +278,8 @@ Failure Options::apply_file(const std::string& path) {
     }
     std::vector<std::string> texts;
     for (const ConfigValue& value : entry.values) texts.push_back(value.text);
+    if (std::string empty = flag.wrongly_empty(texts); !empty.empty())
+      return Error{at_line(path, entry.line, entry.key, empty)};
     if (Failure failure = flag.assign(texts))
       return Error{at_line(path, entry.line, entry.key, failure->text)};
     given_.push_back(&flag);

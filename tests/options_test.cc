@@ -293,6 +293,52 @@ TEST_F(OptionsTest, ABadFlagIsNamedWithItsCure) {
               HasSubstr("--checkpoint-ack: 'two' is not one of none|one|all"));
 }
 
+TEST_F(OptionsTest, AnEmptyListIsAskedAboutWhereverItStands) {
+  const std::string line = error_of({"--group", ""});
+  const std::string blank = error_of({"--service", " "});
+  const std::string file = file_error("group = ''");
+  const std::string item = file_error("group = ['']");
+
+  EXPECT_THAT(line, HasSubstr("--group: its value is empty: give one, or leave it out"));
+  EXPECT_THAT(blank, HasSubstr("--service: its value is empty"));
+  EXPECT_THAT(file, HasSubstr("FILE:1: group: its value is empty"));
+  EXPECT_THAT(item, HasSubstr("FILE:1: group: its value is empty"));
+}
+
+TEST_F(OptionsTest, AnEmptyVariableOfAListIsNotTakenForNotSet) {
+  environment["REDOUBT_GROUP"] = "";
+
+  EXPECT_THAT(error_of({}), HasSubstr("REDOUBT_GROUP: its value is empty"));
+}
+
+TEST_F(OptionsTest, AnEmptyValueWithinAListIsACommaTooMany) {
+  EXPECT_THAT(error_of({"--group", "a:1,,b:2"}),
+              HasSubstr("--group: one of the values in 'a:1,,b:2' is empty"));
+  EXPECT_THAT(error_of({"--service", "x,"}), HasSubstr("a comma too many?"));
+}
+
+TEST_F(OptionsTest, AnEmptyTextIsAValueUnlessTheFlagSaysOtherwise) {
+  std::string folder = "here";
+  options.add("data-dir", folder, "where to write").must_not_be_empty();
+
+  EXPECT_TRUE(parse({"--name", ""}).run);
+  EXPECT_EQ(name, "");
+  EXPECT_THAT(error_of({"--data-dir", ""}), HasSubstr("--data-dir: its value is empty"));
+  EXPECT_THAT(error_of({"--data-dir="}), HasSubstr("--data-dir: its value is missing"));
+  EXPECT_THAT(error_of({"--config", ""}), HasSubstr("--config: its value is empty"));
+  environment["REDOUBT_DATA_DIR"] = "";
+  EXPECT_THAT(error_of({}), HasSubstr("REDOUBT_DATA_DIR: its value is empty"));
+}
+
+TEST_F(OptionsTest, AFlagInThePlaceOfAValueMeansThatTheValueIsMissing) {
+  EXPECT_THAT(
+      error_of({"--group", "--listen", "127.0.0.1:1"}),
+      HasSubstr("--group: its value is missing: write --group ADDR,... (or --group=--listen if that is it)"));
+  EXPECT_THAT(error_of({"--witness", "--name", "--witness"}), HasSubstr("--name: its value is missing"));
+  EXPECT_TRUE(parse({"--witness", "--name", "-x", "--service=--y"}).run);
+  EXPECT_THAT(services, ElementsAre("--y"));
+}
+
 TEST_F(OptionsTest, ABadVariableIsNamed) {
   environment["REDOUBT_DEAD_AFTER"] = "soon";
 

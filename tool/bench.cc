@@ -54,8 +54,9 @@ class Bench : public Command {
     options_.add("seed", f.seed, "of arrival times and payload bytes");
     options_.section("Results");
     options_.add("json", f.json, "the result object alone, without the table for people");
-    options_.add("history", f.history, "a file with one JSON line for every submit and every outcome");
-    options_.add("csv", f.csv, "a file to which the result is appended as one line");
+    options_.add("history", f.history, "a file with one JSON line for every submit and every outcome")
+        .must_not_be_empty();
+    options_.add("csv", f.csv, "a file to which the result is appended as one line").must_not_be_empty();
     options_.add("require-all", f.require_all, "exit 0 only if every request was answered");
     options_.exits(kExitOk, "nothing lost, duplicated or unexpected");
     options_.exits(kExitFailed,

@@ -113,8 +113,11 @@ class Call : public Command {
     add_request_flags(options_, request_);
     options_.section("Input and output");
     options_.add("input", input_, "the payload; - is stdin, which is not read if it is a terminal")
-        .shaped("FILE|-");
-    options_.add("output", output_, "where the result goes; - is stdout").shaped("FILE|-");
+        .shaped("FILE|-")
+        .must_not_be_empty();
+    options_.add("output", output_, "where the result goes; - is stdout")
+        .shaped("FILE|-")
+        .must_not_be_empty();
     options_.add("json", json_, "one object with status, result and timing instead of the result's bytes");
     options_.exits(kExitOk, "done");
     options_.exits(kExitFailed, "the service failed, or the result could not be written");

@@ -7,7 +7,7 @@ namespace redoubt::tool {
 
 void add_broker_flags(Options& options, RequestFlags& flags) {
   options.add("brokers", flags.brokers, "where the brokers listen; the one that rules is used");
-  options.add("cluster", flags.cluster, "brokers of another cluster refuse it");
+  options.add("cluster", flags.cluster, "brokers of another cluster refuse it").must_not_be_empty();
 }
 
 void add_request_flags(Options& options, RequestFlags& flags) {
