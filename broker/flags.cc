@@ -18,10 +18,12 @@ void declare_group(Options& options, Flags& flags) {
   options.add("witness", flags.witness, "vote only: hold no requests and never rule");
   options.add_choice("quorum", flags.quorum, {{"majority", Quorum::kMajority}, {"one", Quorum::kOne}},
                      "whose word it takes to rule (majority from three brokers up, else one)");
-  options.add(
-      "data-dir", flags.data_dir,
-      "where votes are written down ($STATE_DIRECTORY, or $XDG_STATE_HOME/redoubt/NAME; a broker that is "
-      "alone writes nothing unless told)");
+  options
+      .add(
+          "data-dir", flags.data_dir,
+          "where votes are written down ($STATE_DIRECTORY, or $XDG_STATE_HOME/redoubt/NAME; a broker that is "
+          "alone writes nothing unless told)")
+      .must_not_be_empty();
   options.add_choice(
       "checkpoint-ack", flags.settings.checkpoint_ack,
       {{"none", CheckpointAck::kNone}, {"one", CheckpointAck::kOne}, {"all", CheckpointAck::kAll}},
@@ -73,17 +75,22 @@ Failure redirect(const std::vector<std::string>& dial, std::vector<Address>& oth
   return {};
 }
 
+Failure check_list(const std::string& flag, const std::vector<Address>& list) {
+  for (const Address& address : list) {
+    if (std::ranges::count(list, address) > 1)
+      return Error{flag + ": " + format_address(address) + " stands there twice"};
+    if (address.port == 0)
+      return Error{flag + ": " + format_address(address) + ": port 0 is nobody's; give the broker's port"};
+  }
+  return {};
+}
+
 // This broker's place in the list, by the address it listens at or by its name.
 Failure find_place(const Flags& flags, Setup& setup) {
   const std::vector<Address>& list = flags.group;
   if (list.size() > kMaxVoters)
     return Error{"--group: at most " + std::to_string(kMaxVoters) + " brokers; others can --join it"};
-  for (const Address& address : list) {
-    if (std::count(list.begin(), list.end(), address) > 1)
-      return Error{"--group: " + format_address(address) + " stands there twice"};
-    if (address.port == 0)
-      return Error{"--group: " + format_address(address) + ": port 0 is nobody's; give the broker's port"};
-  }
+  if (Failure failure = check_list("--group", list)) return failure;
   const auto is_self = [&](const Address& address) {
     return address == flags.listen || (!flags.name.empty() && format_address(address) == flags.name);
   };
@@ -123,7 +130,8 @@ void declare(Options& options, Flags& flags) {
   const Range<Duration> time{1ms, 1h};
   options.add("listen", flags.listen, "where clients, replicas and other brokers connect");
   options.add("name", flags.name, "what this broker is called (its address)");
-  options.add("cluster", flags.shell.cluster, "only those who name the same cluster are served");
+  options.add("cluster", flags.shell.cluster, "only those who name the same cluster are served")
+      .must_not_be_empty();
   options.add("admin", flags.admin, "HTTP: /healthz /readyz /status /metrics (none)");
   options.add("heartbeat", flags.settings.heartbeat, time,
               "pause after which a quiet link gets a sign of life");
@@ -168,6 +176,7 @@ Result<Setup> complete(const Flags& flags) {
   for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
     if (text->size() > wire::kMaxNameBytes)
       return Error{std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes"};
+  if (Failure failure = check_list("--join", flags.join)) return Error{failure->text};
   if (std::ranges::count(flags.join, flags.listen) > 0)
     return Error{"--join: " + format_address(flags.listen) +
                  " is this broker itself; list those of the group"};
