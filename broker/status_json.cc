@@ -58,6 +58,7 @@ std::string status_json(const Snapshot& view) {
   out["epoch"] = view.epoch.number;
   out["manager"] = view.manager;
   out["role"] = name_of(view.role);
+  out["answered_by"] = view.name;
   if (!view.trouble.empty()) out["trouble"] = view.trouble;
   out["brokers"] = Json::array();
   for (const BrokerView& broker : view.brokers)

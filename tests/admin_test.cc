@@ -1,4 +1,4 @@
-// The broker's HTTP port under visitors that are slow or many.
+// What a broker tells those who look: its HTTP port under visitors that are slow or many, and who answers.
 #include "broker/admin.h"
 
 #include <gmock/gmock.h>
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <deque>
 
+#include "broker/status_text.h"
 #include "core/address.h"
 
 namespace redoubt::broker {
@@ -60,6 +61,17 @@ TEST_F(AdminTest, MoreVisitorsThanPlacesAreServedInTheEnd) {
   for (int i = 0; i < 68; ++i) visit(kProbe);
 
   for (size_t i = 4; i < visitors_.size(); ++i) ASSERT_THAT(answer(visitors_[i]), HasSubstr("alive")) << i;
+}
+
+TEST(StatusJson, NamesTheBrokerThatAnswersAndWhatItIs) {
+  Snapshot view;
+  view.name = "b:2";
+  view.role = BrokerRole::kWitness;
+  view.manager = "a:1";
+
+  const std::string json = status_json(view);
+
+  EXPECT_THAT(json, HasSubstr(R"("manager":"a:1","role":"witness","answered_by":"b:2")"));
 }
 
 }  // namespace

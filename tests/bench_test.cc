@@ -27,6 +27,8 @@ using namespace std::chrono_literals;
 using test::eventually;
 using test::ScriptedBroker;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 using Json = nlohmann::json;
 
 Reply answer(Status status, Duration latency = 1ms, Duration wait = {}) {
@@ -194,8 +196,31 @@ TEST(StatusTable, ShowsWhatIsThereAndSkipsWhatIsNot) {
   EXPECT_THAT(*table, HasSubstr("manager a:1, epoch 3"));
   EXPECT_THAT(*table, HasSubstr("decode,detect"));
   EXPECT_THAT(*table, HasSubstr("12.5"));
+  EXPECT_THAT(*table, Not(HasSubstr("as seen by")));
+  EXPECT_THAT(*table, Not(HasSubstr("unprotected")));
   EXPECT_FALSE(status_table("[]"));
   EXPECT_TRUE(status_table("{}"));
+}
+
+TEST(StatusTable, SaysThatNobodyHoldsWhatIsLetIn) {
+  const auto table = status_table(R"({"epoch":3,"manager":"a:1","role":"manager","unprotected":true})");
+
+  ASSERT_TRUE(table);
+  EXPECT_THAT(*table, HasSubstr("\nunprotected: --checkpoint-ack asks for a standby"));
+  EXPECT_THAT(*table, Not(HasSubstr("as seen by")));
+}
+
+TEST(StatusTable, OfABrokerThatDoesNotRuleIsHeadedByItsName) {
+  const auto standby = status_table(R"({"manager":"","role":"standby","answered_by":"b:2","trouble":"why",
+      "brokers":[{"name":"b:2","role":"standby","in_sync":false,"votes":true,"connected":true},
+                 {"name":"c:3","role":"standby","in_sync":true,"votes":true,"connected":true}],"replicas":[]})");
+  const auto older = status_table(R"({"manager":"a:1","role":"witness","brokers":[{"name":"w:3"}]})");
+
+  ASSERT_TRUE(standby);
+  EXPECT_THAT(*standby, StartsWith("as seen by b:2 (standby)"));
+  EXPECT_THAT(*standby, HasSubstr("b:2   -        standby  yes    yes      -        -"));
+  EXPECT_THAT(*standby, HasSubstr("c:3   -        standby  yes    yes      -        -"));
+  EXPECT_THAT(older->substr(0, 27), "as seen by w:3 (witness): r");
 }
 
 // A file that goes with the test.

@@ -66,14 +66,38 @@ void append_table(std::string& to, const Json& rows, const std::vector<Column>& 
   }
 }
 
+constexpr const char* kNobody = "none";
+
+// Replicas work for the broker that rules: with another one an empty table of them says nothing.
+std::string whose_view(const Json& json) {
+  const Json role = at(json, "role");
+  if (!role.is_string() || role == "manager" || role == "suspended") return {};
+  // Brokers from before "answered_by" name themselves first in their list.
+  Json name = at(json, "answered_by");
+  if (const Json brokers = at(json, "brokers"); name.is_null() && brokers.is_array() && !brokers.empty())
+    name = at(brokers.front(), "name");
+  return "as seen by " + (name.is_null() ? "a broker" : cell(name)) + " (" + cell(role) +
+         "): replicas and requests are known to the broker that rules\n";
+}
+
+// In sync with whom? Where nobody rules that has no answer.
+Json brokers_of(const Json& json, bool ruled) {
+  Json brokers = at(json, "brokers");
+  if (ruled || !brokers.is_array()) return brokers;
+  for (Json& broker : brokers)
+    if (broker.is_object()) broker["in_sync"] = nullptr;
+  return brokers;
+}
+
 }  // namespace
 
 Result<std::string> status_table(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return Error{"the broker's status is not a JSON object"};
-  const std::string manager = cell(at(json, "manager"));
-  std::string table =
-      "manager " + (manager.empty() ? "none" : manager) + ", epoch " + cell(at(json, "epoch")) + "\n";
+  std::string manager = cell(at(json, "manager"));
+  if (manager.empty()) manager = kNobody;
+  std::string table = whose_view(json);
+  table += "manager " + manager + ", epoch " + cell(at(json, "epoch")) + "\n";
   table += "pending " + cell(at(json, "pending")) + ", queue " + cell(at(json, "queue")) + ", overload " +
            cell(at(json, "overload")) + ", clients " + cell(at(json, "clients")) + "\n";
 
@@ -84,8 +108,12 @@ Result<std::string> status_table(std::string_view text) {
     table +=
         "its rule began as stale: nobody who was in sync was left, and only what clients sent again was "
         "run\n";
+  if (at(json, "unprotected") == true)
+    table +=
+        "unprotected: --checkpoint-ack asks for a standby that has each request, but none is in sync; the "
+        "service goes on, and a crash of the manager may lose what its client does not send again\n";
   table += "\nbrokers\n";
-  append_table(table, at(json, "brokers"),
+  append_table(table, brokers_of(json, manager != kNobody),
                {{"NAME", "name"},
                 {"ADDRESS", "address"},
                 {"ROLE", "role"},
