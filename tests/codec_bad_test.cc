@@ -67,6 +67,15 @@ TEST(BadFrame, EnvelopeOverTheLimitIsOversize) {
   expect_bad(u32(~0u) + u32(0), CloseReason::kOversize, "an envelope of 4294967295 bytes");
 }
 
+TEST(BadFrame, HttpIsCalledByItsName) {
+  expect_bad("HTTP/1.1 400 Bad Request\r\n\r\n", CloseReason::kMalformed,
+             "answers in HTTP: is this an --admin port?");
+  for (const char* request :
+       {"GET / HTTP/1.1\r\n\r\n", "HEAD / HTTP/1.1\r\n\r\n", "POST /x HTTP/1.1\r\n\r\n"})
+    expect_bad(request, CloseReason::kMalformed, "an HTTP request: these are answered at the --admin port");
+  expect_bad("HTTQ/1.1 400 Bad Request\r\n\r\n", CloseReason::kOversize, "an envelope of");
+}
+
 TEST(BadFrame, PayloadOfTwoGigabytesIsOversize) {
   expect_bad(u32(2) + u32(1u << 31), CloseReason::kOversize, "a payload of 2147483648 bytes");
   expect_bad(u32(2) + u32(kMaxMaxPayload + 1), CloseReason::kOversize, "a payload of 1073741825 bytes");

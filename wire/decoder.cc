@@ -117,6 +117,14 @@ bool add_up(const std::vector<uint32_t>& shares, uint64_t payload_size) {
   return sum == payload_size;
 }
 
+// What to say to a frame that begins so, if it is the beginning of HTTP.
+const char* http(std::string_view head) {
+  if (head == "HTTP") return "it answers in HTTP: is this an --admin port? Give the address of --listen";
+  for (const char* method : {"GET ", "HEAD", "POST", "PUT "})
+    if (head == method) return "an HTTP request: these are answered at the --admin port, not at --listen";
+  return nullptr;
+}
+
 void attach(Submit& submit, const Payload& whole, std::vector<uint32_t>& shares) {
   size_t offset = 0;
   for (size_t i = 0; i < submit.requests.size(); ++i) {
@@ -164,6 +172,8 @@ Decoded Decoder::next(Message& out) {
   std::memcpy(&envelope_size_, head, 4);
   std::memcpy(&payload_size, head + 4, 4);
   payload_size_ = payload_size;
+  if (envelope_size_ > max_envelope_ && http({head, 4}) != nullptr)
+    return fail(CloseReason::kMalformed, http({head, 4}));
   if (envelope_size_ > max_envelope_)
     return fail(CloseReason::kOversize, "an envelope of " + std::to_string(envelope_size_) +
                                             " bytes, the limit is " + std::to_string(max_envelope_));

@@ -62,7 +62,7 @@ std::vector<Garbage> all_garbage() {
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
   const std::string hello = frame_of(hello_of(4));
   return {{"random bytes", noise, "oversize"},
-          {"HTTP", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "oversize"},
+          {"HTTP", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed"},
           {"2 GB envelope", std::string("\0\0\0\x7f\0\0\0\0", 8), "oversize"},
           {"2 GB payload", std::string("\x02\0\0\0\0\0\0\x7f\0\0", 10), "oversize"},
           {"zeros", std::string(4096, '\0'), "unknown_message"},

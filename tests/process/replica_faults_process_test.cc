@@ -272,7 +272,8 @@ TEST(ReplicaFaults, NonsenseFromOneIsNobodysResult) {
     message.payload = Payload("wrong");
     return redoubt::testing::frame_of(message);
   };
-  // Lengths beyond all limits; somebody else's number and an old epoch, and then silence for dead-after.
+  // A length beyond all limits; HTTP; somebody else's number and an old epoch, and then silence for
+  // dead-after.
   const std::vector<std::function<std::string(const wire::Copy&)>> answers{
       [](const wire::Copy&) { return std::string("\0\0\0\x7f\0\0\0\0", 8); },
       [](const wire::Copy&) { return std::string("GET / HTTP/1.1\r\n\r\n"); },
@@ -303,7 +304,8 @@ TEST(ReplicaFaults, NonsenseFromOneIsNobodysResult) {
   expect_copies_add_up(cluster);
   EXPECT_EQ(cluster.metric("redoubt_late_results_total{reason=\"unknown_copy\"}"), 1);
   EXPECT_EQ(cluster.metric("redoubt_late_results_total{reason=\"stale_epoch\"}"), 1);
-  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"oversize\"}"), 2);
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"oversize\"}"), 1);
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"malformed\"}"), 1);
   EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"silent\"}"), 2);
 }
 
