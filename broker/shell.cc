@@ -14,6 +14,8 @@ using wire::CloseReason;
 namespace {
 constexpr Duration kStopPause = std::chrono::milliseconds(5);  // between two looks whether all is written
 
+std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
 static_assert(kSettling > net::kLongestDialPause + net::kConnectLimit, "by then all who live are back");
 }  // namespace
 
@@ -76,10 +78,10 @@ void Shell::greeted(Connection& connection) {
 // Both brokers have let each other in: what kept them apart is told again if it returns.
 void Shell::proved(const Connection& connection) {
   refused_.erase(connection.hello().name);
-  if (connection.place() < told_.size()) told_[connection.place()].clear();
+  if (connection.place() < told_.size()) told_[connection.place()] = {};
 }
 
-// The same refusal of the same broker is worth one line, not one at every try.
+// The same refusal of the same peer is worth one line, not one at every try.
 bool Shell::refused_before(const std::string& who, const std::string& why) {
   if (refused_.size() >= kMaxRefused && !refused_.contains(who)) refused_.clear();
   return std::exchange(refused_[who], why) == why;
@@ -98,8 +100,12 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
                             (reason == CloseReason::kReplaced || reason == CloseReason::kDuplicateName);
     const bool refused =
         reason == CloseReason::kGroup || reason == CloseReason::kCluster || reason == CloseReason::kVersion;
-    const bool repeated = refused && refused_before(who, text);
-    if (!one_of_two && !repeated)
+    // Whoever we dialled and did not get to know is told of below, by its dialler.
+    const bool ours = connection.dialler() != Connection::kAccepted && connection.hello().name.empty();
+    // A stranger comes from another port each time.
+    const std::string from = connection.hello().name.empty() ? host_of(connection.link().peer()) : who;
+    const bool repeated = (refused || connection.in_handshake()) && refused_before(from, text);
+    if (!one_of_two && !ours && !repeated)
       observer_.note({Note::Kind::kLinkClosed, who + " at " + connection.link().peer(),
                       std::string(wire::name_of(reason)) + ": " + text});
   }
@@ -114,10 +120,8 @@ void Shell::lost(Connection& connection, CloseReason reason, const std::string& 
   if (known) step(LinkLost{id, text});
   if (dialler == Connection::kAccepted) return;
   const bool linked = node_.election().peer(dialler + 1).up;  // by another one of the two
-  if (!known && !linked && told_[dialler] != text) {
-    told_[dialler] = text;
+  if (!known && !linked && std::exchange(told_[dialler].unlinked, text) != text)
     observer_.note({Note::Kind::kGroup, dialers_[dialler]->address(), "no link to it: " + text});
-  }
   dial_again(dialler);
 }
 

@@ -91,6 +91,12 @@ class Shell {
     LinkId link;
   };
 
+  // Why a dialler led to nothing last, at either end: logged once, not at every try. Apart, for one name can
+  // stand for an address that lets nobody in and one that is no broker, by turns.
+  struct Told {
+    std::string unreached, unlinked;
+  };
+
   void accepted(asio::ip::tcp::socket socket);
   Connection* find(LinkId id);
   void forget(Connection& connection);
@@ -124,8 +130,8 @@ class Shell {
   asio::steady_timer timer_;
   Time armed_ = kNever;
   std::vector<std::unique_ptr<net::Dialer>> dialers_;  // null at this broker's own place
-  std::map<std::string, std::string> refused_;         // brokers of another group by name, and why
-  std::vector<std::string> told_;  // why each of them led to nothing last: logged once, not at every try
+  std::map<std::string, std::string> refused_;         // who by name or host, and why
+  std::vector<Told> told_;                             // of each of them
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
   bool reads_held_ = false;

@@ -2,6 +2,8 @@
 // what everybody is told; see shell.h.
 #include "broker/shell.h"
 
+#include <utility>
+
 namespace redoubt::broker {
 
 void Shell::set_name(const std::string& name) { node_.set_name(name); }
@@ -26,11 +28,9 @@ void Shell::make_dialers() {
         loop_, address.host, address.port, seed + i,
         [this, i](asio::ip::tcp::socket socket) { dialled(i, std::move(socket)); });
     dialers_[i]->on_failure([this, i](bool refused) {
-      if (told_[i] != dialers_[i]->last_error()) {
-        told_[i] = dialers_[i]->last_error();
-        observer_.note(
-            {Note::Kind::kGroup, dialers_[i]->address(), "not reached, still trying: " + told_[i]});
-      }
+      const std::string& why = dialers_[i]->last_error();
+      if (std::exchange(told_[i].unreached, why) != why)
+        observer_.note({Note::Kind::kGroup, dialers_[i]->address(), "not reached, still trying: " + why});
       // Of a broker outside the group nobody's number is known before it has enlisted.
       if (node_.election().settings().self != kNoBroker) step(BrokerUnreachable{i + 1, refused});
     });
