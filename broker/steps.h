@@ -118,6 +118,8 @@ const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std:
 void settle(Turn& turn);
 
 // standby_lost.cc: followers of the checkpoint stream come, acknowledge, fall behind and go.
+// What the one too many from outside the group is told.
+std::string too_many_learners();
 void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name);
 void follower_heard(Turn& turn, LinkId link, const wire::Pulse& pulse);
 void follower_lost(Turn& turn, LinkId link, const std::string& why);

@@ -19,11 +19,16 @@ void leave_sync(State& state, const Follower& follower) {
 
 }  // namespace
 
+std::string too_many_learners() {
+  return "too many brokers that --join: " + std::to_string(kMaxLearners) +
+         " may follow a group from outside; stop one of them, or make this one a member of --group";
+}
+
 void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name) {
   State& state = turn.state;
   const auto learners = std::ranges::count(state.followers, kNoBroker, &Follower::number);
   if (number == kNoBroker && learners >= kMaxLearners) {
-    turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kOversize, "too many brokers that --join"});
+    turn.effects.emplace_back(CloseLink{link, wire::CloseReason::kOversize, too_many_learners()});
     return;
   }
   CHECK(state.followers.size() < kMaxFollowers);
