@@ -37,9 +37,9 @@ struct Counters {
   uint64_t retried = 0;          // copies sent because another failed or was lost
   uint64_t started_expired = 0;  // executions that began after their deadline
   uint64_t replicas_lost = 0;
-  uint64_t clients_lost = 0;
-  uint64_t failovers = 0;   // times this broker took over
-  uint64_t sent_again = 0;  // inherited requests that nobody held
+  uint64_t clients_lost = 0;  // their links went, also of those that had ended as they should
+  uint64_t failovers = 0;     // times this broker took over
+  uint64_t sent_again = 0;    // inherited requests that nobody held
   uint64_t standbys_lost = 0;
 
   template <class Enum, size_t N>

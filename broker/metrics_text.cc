@@ -107,7 +107,9 @@ void peers(const Snapshot& view, Families& out) {
   out.gauge("redoubt_clients", "clients connected", {}, view.clients);
   out.counter("redoubt_replicas_lost_total", "replicas that died, fell silent or left with copies", {},
               view.counters.replicas_lost);
-  out.counter("redoubt_clients_lost_total", "clients that went", {}, view.counters.clients_lost);
+  out.counter("redoubt_clients_lost_total",
+              "clients whose link went, also of those that had ended as they should", {},
+              view.counters.clients_lost);
   out.counter("redoubt_links_accepted_total", "connections accepted", {}, view.links.accepted);
   out.counter("redoubt_links_turned_away_total", "connections not accepted: too many in handshake", {},
               view.links.turned_away);

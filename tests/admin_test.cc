@@ -63,6 +63,12 @@ TEST_F(AdminTest, MoreVisitorsThanPlacesAreServedInTheEnd) {
   for (size_t i = 4; i < visitors_.size(); ++i) ASSERT_THAT(answer(visitors_[i]), HasSubstr("alive")) << i;
 }
 
+TEST(Metrics, ClientsThatEndedAsTheyShouldAreSaidToCountAsLostToo) {
+  EXPECT_THAT(metrics_text({}),
+              HasSubstr("# HELP redoubt_clients_lost_total clients whose link went, also of "
+                        "those that had ended as they should"));
+}
+
 TEST(StatusJson, NamesTheBrokerThatAnswersAndWhatItIs) {
   Snapshot view;
   view.name = "b:2";
