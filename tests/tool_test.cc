@@ -208,7 +208,10 @@ TEST(BenchCommand, CountsAndExitsByWhatItFound) {
   EXPECT_EQ(good.err(), "");
 
   broker.behave(Manner::kTurnAway);
-  EXPECT_EQ(Program(common).exit_code(), 0) << "a refusal is an honest outcome";
+  Program refused(common);
+  EXPECT_EQ(refused.exit_code(), 0) << "a refusal is an honest outcome";
+  EXPECT_EQ(Json::parse(refused.out()).at("refused"), 101);
+  EXPECT_EQ(refused.err(), "refused, such as: queue_full\n");
   EXPECT_EQ(Program(all).exit_code(), 1);
 }
 

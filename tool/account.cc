@@ -43,9 +43,9 @@ void Account::submitted(Time now) {
 void Account::ended(const Reply& reply, Outcome outcome, Duration latency) {
   ++outcomes[static_cast<size_t>(outcome)];
   if (reply.answered && reply.finished > last) last = reply.finished;
-  if (std::string& example = examples[static_cast<size_t>(outcome)]; example.empty() && !reply.text.empty()) {
-    if (reply.reason != Refusal::kNone) example = std::string(name_of(reply.reason)) + ": ";
-    example += reply.text;
+  if (std::string& example = examples[static_cast<size_t>(outcome)]; example.empty()) {
+    if (reply.reason != Refusal::kNone) example = name_of(reply.reason);
+    if (!reply.text.empty()) example += (example.empty() ? "" : ": ") + reply.text;
   }
   if (outcome == Outcome::kRefused) refusal_ns.record(ns(latency));
   if (outcome != Outcome::kOk && outcome != Outcome::kLate) return;

@@ -35,7 +35,7 @@ Outcome judge(const Reply& reply, const Limits& limits);
 struct Account {
   uint64_t sent = 0;
   std::array<uint64_t, kOutcomes> outcomes{};
-  std::array<std::string, kOutcomes> examples;  // the first text of each kind that has one
+  std::array<std::string, kOutcomes> examples;  // the first reason of each kind that has one
   uint64_t duplicated = 0, unexpected = 0, failovers = 0;
   uint64_t repeated = 0;    // second replies after a take-over: as it should be
   uint64_t copies = 0;      // of what was answered, over all levels

@@ -200,7 +200,7 @@ int Bench::finish(bool completed) {
     report.account.merge(driver->account());
   }
   report.longest_gap = gap_.longest();
-  if (!flags_.json) std::fputs(to_table(report).c_str(), stderr);
+  std::fputs((flags_.json ? reasons_of(report) : to_table(report)).c_str(), stderr);
   std::printf("%s\n", to_json(report).c_str());
   std::fflush(stdout);
   if (report.account.of(Outcome::kLost) > 0)

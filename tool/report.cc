@@ -70,6 +70,14 @@ std::string line(const char* format, auto... values) {
 
 std::string to_json(const Report& report) { return object_of(report).dump(); }
 
+std::string reasons_of(const Report& report) {
+  std::string text;
+  for (size_t i = 0; i < kOutcomes; ++i)
+    if (const std::string& example = report.account.examples[i]; !example.empty())
+      text += std::string(name_of(static_cast<Outcome>(i))) + ", such as: " + readable(example, 200) + "\n";
+  return text;
+}
+
 std::string to_table(const Report& report) {
   const Json json = object_of(report);
   const auto count = [&](const char* name) { return json[name].get<unsigned long long>(); };
@@ -79,9 +87,7 @@ std::string to_table(const Report& report) {
   for (const char* name : {"ok", "late", "expired", "refused", "failed", "lost", "cancelled", "duplicated",
                            "repeated", "unexpected"})
     if (count(name) > 0 || std::strcmp(name, "ok") == 0) text += line("  %-12s %12llu\n", name, count(name));
-  for (size_t i = 0; i < kOutcomes; ++i)
-    if (const std::string& example = report.account.examples[i]; !example.empty())
-      text += std::string(name_of(static_cast<Outcome>(i))) + ", such as: " + readable(example, 200) + "\n";
+  text += reasons_of(report);
   for (const auto& [name, what] :
        {std::pair{"latency_us", "latency"}, {"wait_us", "wait"}, {"refusal_us", "refusal"}}) {
     const Json& p = json[name];

@@ -14,7 +14,10 @@ struct Report {
 };
 
 std::string to_json(const Report& report);
+// With reasons_of().
 std::string to_table(const Report& report);
+// The first reason of each way to end that gives one, a line each.
+std::string reasons_of(const Report& report);
 // Appends one line, and a head if the file is new.
 Failure append_csv(const Report& report, const std::string& path);
 
