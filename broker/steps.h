@@ -118,9 +118,9 @@ const ServiceId* offered_or_awaited(Turn& turn, const Client& client, const std:
 void settle(Turn& turn);
 
 // standby_lost.cc: followers of the checkpoint stream come, acknowledge, fall behind and go.
+void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name);
 // What the one too many from outside the group is told.
 std::string too_many_learners();
-void follower_up(Turn& turn, LinkId link, BrokerNumber number, std::string name);
 void follower_heard(Turn& turn, LinkId link, const wire::Pulse& pulse);
 void follower_lost(Turn& turn, LinkId link, const std::string& why);
 void drop_slow_followers(Turn& turn);

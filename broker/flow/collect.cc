@@ -75,7 +75,7 @@ void collect_more(Turn& turn, Follower& follower) {
     }
     follower.seq = std::max(follower.seq, client.entries.begin());
     for (; follower.seq < client.entries.end() && has_room(); ++follower.seq, --looks)
-      left -= send_entry(turn, follower, client, follower.seq) ? 1 : 0;
+      left -= send_entry(turn, follower, client, follower.seq) ? 1u : 0u;
     if (follower.seq < client.entries.end()) break;
     ++follower.slot;
     follower.seq = 0;

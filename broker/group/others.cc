@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "broker/node.h"
+#include "broker/steps.h"
 #include "core/duration_text.h"
 
 namespace redoubt::broker {
@@ -89,8 +90,7 @@ void Node::broker_up(Time now, const BrokerUp& event, Effects& effects) {
     const bool member = event.enlist.kind != Kind::kLearner && election_.settings().self != kNoBroker;
     const BrokerNumber whom = event.dialled != 0 ? event.dialled : event.enlist.broker;
     if (!why.empty() && member) election_.estranged(now, whom);
-    effects.emplace_back(
-        CloseLink{event.link, CloseReason::kGroup, why.empty() ? "too many brokers that --join" : why});
+    effects.emplace_back(CloseLink{event.link, CloseReason::kGroup, why.empty() ? too_many_learners() : why});
     return;
   }
   const auto known = std::find_if(others_.begin(), others_.end(),

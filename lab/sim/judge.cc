@@ -36,7 +36,11 @@ void Judge::tell(const std::string& line) {
 // ---- Requests and their outcomes
 
 void Judge::request_made(const wire::RequestId& id, Time deadline, bool must_succeed, std::string expected) {
-  requests_[id] = {deadline, must_succeed, std::move(expected)};
+  Made made;
+  made.deadline = deadline;
+  made.must_succeed = must_succeed;
+  made.expected = std::move(expected);
+  requests_[id] = std::move(made);
   ++totals_.requests;
 }
 
