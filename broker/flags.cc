@@ -146,9 +146,10 @@ void declare(Options& options, Flags& flags) {
   options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{kMostMaxPayload}},
               "largest payload of a request or result; with standbys, the network must carry it within "
               "--demote-after");
-  options.add(
-      "held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
-      "payload bytes of all admitted requests together; beyond it requests are refused as queue_full");
+  options.add("held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
+              "payload bytes of all admitted requests together; beyond it requests are refused as "
+              "queue_full. As many, "
+              "or 528MiB, may wait for all clients to read them");
   options.add("max-clients", flags.shell.max_clients, {1, kMaxSessions}, "clients connected at once");
   options.add("seed", flags.settings.seed, "of random picks");
   declare_group(options, flags);

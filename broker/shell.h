@@ -18,6 +18,7 @@
 #include "net/dialer.h"
 #include "net/listener.h"
 #include "net/loop.h"
+#include "net/unsent.h"
 
 namespace redoubt::broker {
 
@@ -99,6 +100,7 @@ class Shell {
   void arm();
   bool refused_before(const std::string& who, const std::string& why);
   void close_strangers();
+  void close_who_reads_least();
   bool all_is_answered();
   void write_status();
   Snapshot take_snapshot();
@@ -129,6 +131,7 @@ class Shell {
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
   bool reads_held_ = false;
+  net::Unsent unread_;  // by clients
   Slab<Slot> connections_;
   std::vector<std::unique_ptr<Connection>>
       closed_;                      // until the turn ends: a closed link may still be on the stack

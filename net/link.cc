@@ -60,8 +60,7 @@ Link::~Link() { close_socket(); }
 void Link::start() { wait_readable(); }
 
 void Link::mark_dirty() {
-  // A socket that takes nothing is asked again when it does, unless it is to be given up.
-  if (dirty_ || (waits_writable_ && unsent() <= kWriteLimit)) return;
+  if (dirty_) return;
   dirty_ = true;
   loop_.wants_flush(weak_from_this());
 }
@@ -137,8 +136,23 @@ bool Link::take_in(std::string_view bytes) {
   }
 }
 
+void Link::count_in(Unsent& unsent) {
+  unsent_ = &unsent;
+  count();
+}
+
+void Link::count() {
+  if (unsent_) unsent_->set(id_, counted_, unsent());
+}
+
 void Link::flush() {
   dirty_ = false;
+  write_what_waits();
+  count();
+}
+
+void Link::write_what_waits() {
+  // A socket that takes nothing is asked again when it does.
   if (waits_writable_ && !closing_) {
     if (unsent() > kWriteLimit) lose(CloseReason::kSlow, slow_text());
     return;
@@ -219,6 +233,7 @@ void Link::close_socket() {
   socket_.close(ignored);
   first_.clear();
   out_.clear();
+  count();
 }
 
 }  // namespace redoubt::net

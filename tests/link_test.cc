@@ -81,6 +81,48 @@ TEST_F(Links, APeerThatDoesNotReadIsGivenUpAtTheLimit) {
   EXPECT_EQ(reply.payload.sharers(), 1u) << "what waited is given back";
 }
 
+TEST_F(Links, WhatWaitsAtSeveralIsCountedTogetherAndTheLargestKnown) {
+  auto [near_a, far_a] = connection();
+  auto [near_b, far_b] = connection();
+  Recorder user;
+  net::Unsent unsent;
+  const auto a = std::make_shared<net::Link>(loop_, std::move(near_a), user, 1);
+  const auto b = std::make_shared<net::Link>(loop_, std::move(near_b), user, 2);
+  a->start();
+  b->start();
+  a->count_in(unsent);
+  b->count_in(unsent);
+  wire::Reply reply;
+  reply.payload = Payload(std::string(1 << 20, 'x'));
+  const auto send = [&](net::Link& link, int count) {
+    for (int i = 0; i < count; ++i) link.send(reply);
+    int turns = 0;
+    ASSERT_TRUE(turns_until([&] { return ++turns > 2; }));
+  };
+
+  send(*a, 20);
+  send(*b, 40);
+  send(*a, 10);  // while its socket is full
+
+  EXPECT_GT(a->unsent(), 0u);
+  EXPECT_EQ(unsent.bytes(), a->unsent() + b->unsent());
+  EXPECT_TRUE(unsent.largest(unsent.bytes()).empty());
+  ASSERT_EQ(unsent.largest(unsent.bytes() - 1).size(), 1u);
+  EXPECT_EQ(unsent.largest(unsent.bytes() - 1)[0].link, 2u);
+  EXPECT_EQ(unsent.largest(unsent.bytes() - 1)[0].bytes, b->unsent());
+  EXPECT_EQ(unsent.largest(0).size(), 2u);
+  b->close(wire::CloseReason::kSlow, "reads nothing");
+  EXPECT_EQ(unsent.bytes(), a->unsent());
+  far_a.non_blocking(true);
+  std::vector<char> sink(1 << 20);
+  EXPECT_TRUE(turns_until([&] {
+    asio::error_code ignored;
+    far_a.read_some(asio::buffer(sink), ignored);
+    return a->unsent() == 0;
+  }));
+  EXPECT_EQ(unsent.bytes(), 0u);
+}
+
 TEST_F(Links, ASignOfLifeGoesBeforePayloadsThatWait) {
   constexpr int kPayloads = 40;
   auto [near, far] = connection();

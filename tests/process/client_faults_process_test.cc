@@ -145,5 +145,61 @@ TEST(ClientFaults, IdleClientsCostLittle) {
   figure("idle client, memory of the broker", each / 1024, "KiB");
 }
 
+// Asks for one answer of 1 MiB again and again, and reads none: what the broker then keeps costs this test
+// little.
+class NeverReads {
+ public:
+  NeverReads(const Cluster& cluster, uint64_t incarnation) : socket_(cluster.address()) {
+    wire::Request request = ask();
+    request.payload = Payload(std::string(1 << 20, 'x'));
+    socket_.send(frame_of(hello_of(incarnation)) + frame_of(wire::Submit{.requests = {request}}));
+    EXPECT_GE(socket_.read(1 << 20, 10s).size(), 1u << 20);
+  }
+  void ask_again(int times) {
+    std::string again;
+    for (int i = 0; i < times; ++i) again += frame_of(wire::Submit{.requests = {ask()}});
+    socket_.send(again);
+  }
+  bool closed() {
+    (void)socket_.read_to_end(200ms);
+    return socket_.closed();
+  }
+
+ private:
+  static wire::Request ask() {
+    wire::Request request;
+    request.seq = 1;
+    request.levels = {{"a", 1}};
+    request.deadline_us = 30'000'000;
+    return request;
+  }
+  Socket socket_;
+};
+
+TEST(ClientFaults, WhatAllClientsLeaveUnreadIsBoundedAndWhoLeavesMostGoes) {
+  Cluster cluster;
+  Process& broker = cluster.start_broker({"--held-limit", "64MiB"});
+  cluster.start_replica("a", {"--builtin", "echo"});
+  NeverReads most(cluster, 1), second(cluster, 2), third(cluster, 3);
+  const double before = cluster.metric("redoubt_links_closed_total{reason=\"slow\"}");
+
+  most.ask_again(240);
+  second.ask_again(200);
+  third.ask_again(50);
+  EXPECT_EQ(cluster.call({"--levels", "a"}, "x").out, "x");
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"slow\"}"), before) << "below all limits";
+  third.ask_again(130);
+
+  EXPECT_TRUE(eventually(
+      [&] { return cluster.metric("redoubt_links_closed_total{reason=\"slow\"}") == before + 1; }));
+  EXPECT_EQ(cluster.call({"--levels", "a"}, "x").out, "x");
+  EXPECT_TRUE(most.closed());
+  EXPECT_FALSE(second.closed());
+  EXPECT_FALSE(third.closed());
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"slow\"}"), before + 1);
+  EXPECT_NE(broker.err().find("closed the link of test-1"), std::string::npos) << broker.err();
+  EXPECT_NE(broker.err().find("MiB unread, the most of all clients"), std::string::npos) << broker.err();
+}
+
 }  // namespace
 }  // namespace redoubt::test
