@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/utf8.h"
+
 namespace redoubt::broker {
 namespace {
 
@@ -169,6 +171,9 @@ Result<Setup> complete(const Flags& flags) {
   for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
     if (text->size() > wire::kMaxNameBytes)
       return Error{std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes"};
+    else if (!is_one_line(*text))
+      return Error{std::string(flag) + ": '" + one_line(*text, wire::kMaxNameBytes) +
+                   "': a name must be UTF-8 without control characters"};
   if (std::ranges::count(flags.join, flags.listen) > 0)
     return Error{"--join: " + format_address(flags.listen) +
                  " is this broker itself; list those of the group"};

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/utf8.h"
 #include "wire/limits.h"
 
 namespace redoubt::net {
@@ -125,7 +126,9 @@ bool Link::take_in(std::string_view bytes) {
       case wire::Decoded::kMessage:
         break;
     }
-    if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+    if (auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+      // It is logged and shown as part of a line.
+      goodbye->text = one_line(goodbye->text, wire::kMaxTextBytes);
       goodbye_ = std::string(wire::name_of(goodbye->reason)) + ": " + goodbye->text;
     }
     user_.on_message(*this, message);

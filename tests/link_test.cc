@@ -21,14 +21,16 @@ struct Recorder : net::LinkUser {
   std::function<void(net::Link&)> then = [](net::Link&) {};
   std::vector<wire::Message> messages;
   wire::CloseReason lost = wire::CloseReason::kNone;
+  std::string why;
   int losses = 0;
 
   void on_message(net::Link& link, wire::Message& message) override {
     messages.push_back(message);
     then(link);
   }
-  void on_lost(net::Link&, wire::CloseReason reason, const std::string&) override {
+  void on_lost(net::Link&, wire::CloseReason reason, const std::string& text) override {
     lost = reason;
+    why = text;
     ++losses;
   }
 };
@@ -152,6 +154,20 @@ TEST_F(Links, ASignOfLifeGoesBeforePayloadsThatWait) {
   }
   EXPECT_EQ(lives, (std::vector<int64_t>{1, 2}));
   EXPECT_LT(before, kPayloads / 2u) << "only what the socket had taken, and the frame under way";
+}
+
+TEST_F(Links, APeersLastWordsAreOneLine) {
+  auto [near, far] = connection();
+  Recorder user;
+  const auto link = std::make_shared<net::Link>(loop_, std::move(near), user, 1);
+  link->start();
+
+  asio::write(far, asio::buffer(frame_of(wire::Goodbye{wire::CloseReason::kGroup, "no\nready \x1b[2J"})));
+  far.close();
+
+  ASSERT_TRUE(turns_until([&] { return user.losses > 0; }));
+  EXPECT_EQ(user.why, "closed by the peer: group: no?ready ?[2J");
+  EXPECT_EQ(std::get<wire::Goodbye>(user.messages.at(0)).text, "no?ready ?[2J");
 }
 
 TEST_F(Links, ClosingOneLinkLeavesAnothersBytesAlone) {

@@ -57,6 +57,14 @@ std::vector<Garbage> all_garbage() {
   stranger.cluster = "elsewhere";
   future.version_min = future.version_max = 99;
   nobody.role = wire::Role::kUnknown;
+  const std::string forged = "a\n2000-01-01 warning redoubt-broker: \x1b[2J";
+  wire::Hello forger = hello_of(5), replica = hello_of(6), broker = hello_of(7);
+  forger.name = forged;
+  replica.role = wire::Role::kReplica;
+  broker.role = wire::Role::kBroker;
+  wire::Enlist enlistment;
+  enlistment.name = forged;
+  const std::string offers = frame_of(wire::Register{.services = {forged}, .workers = 1});
   std::string noise;
   uint32_t state = 7;
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
@@ -71,6 +79,9 @@ std::vector<Garbage> all_garbage() {
           {"another cluster", frame_of(stranger), "cluster"},
           {"another version", frame_of(future), "version"},
           {"another role", frame_of(nobody), "role"},
+          {"a name of two lines", frame_of(forger), "role"},
+          {"a service of two lines", frame_of(replica) + offers, "malformed"},
+          {"a broker of two lines", frame_of(broker) + frame_of(enlistment), "malformed"},
           {"half a hello", hello.substr(0, hello.size() / 2), "handshake_time"},
           {"nothing", "", "handshake_time"}};
 }
@@ -109,6 +120,8 @@ TEST(ClientFaults, GarbageCostsItsOwnLinkOnly) {
   expect_all_answered(result);
   EXPECT_TRUE(broker.running());
   EXPECT_EQ(cluster.metric("redoubt_replicas_lost_total"), 0);
+  EXPECT_EQ(broker.err().find('\x1b'), std::string::npos) << broker.err();
+  EXPECT_EQ(broker.err().find("\n2000"), std::string::npos) << broker.err();
   figure("garbage on the client port, longest latency of others", result.at("latency_us/max") / 1000, "ms");
 }
 
