@@ -1,7 +1,6 @@
 // Carrying a broker; see shell.h.
 #include "broker/shell.h"
 
-#include <algorithm>
 #include <asio/post.hpp>
 #include <future>
 #include <utility>
@@ -73,6 +72,8 @@ void Shell::greeted(Connection& connection) {
   if (connection.stage() == Connection::Stage::kClient) {
     ++clients_;
     connection.link().count_in(unread_);
+  } else {
+    connection.link().count_in(unread_by_peers_);
   }
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
@@ -132,27 +133,6 @@ void Shell::close_strangers() {
     if (waiting && strangers_.front().until > loop_.now()) return;
     strangers_.pop_front();
     if (waiting) close(*connection, CloseReason::kHandshakeTime, "said neither hello nor who it is in time");
-  }
-}
-
-// Replies have left the limits of requests, and the limit of one link does not bound many. Only clients: what
-// waits for replicas and brokers is mostly the same payloads, which --held-limit counts already, and who
-// closes the links of some would not free them; and those links have limits of their own (kReplicaBytes,
-// kFollowerBytes).
-//
-// The search is no lever: it looks only at links at which something waits, and each one ends at least one of
-// them and frees a part of the limit, so it comes again only when that part has been asked for anew; whoever
-// is closed has to dial and greet again, which costs us more than a look at some thousand numbers.
-void Shell::close_who_reads_least() {
-  const uint64_t limit = std::max(settings().held_limit, kUnreadInAll);
-  if (unread_.bytes() <= limit) return;
-  for (const auto& share : unread_.largest(limit - limit / kUnreadFreed)) {
-    Connection* connection = find(LinkId{share.link});
-    if (!connection) continue;
-    close(*connection, CloseReason::kSlow,
-          "it leaves " + std::to_string(share.bytes >> 20) +
-              " MiB unread, the most of all clients, which leave " + std::to_string(unread_.bytes() >> 20) +
-              " MiB; the limit for all is " + std::to_string(limit >> 20) + " MiB");
   }
 }
 
@@ -218,7 +198,7 @@ void Shell::carry_out(Effect& effect) {
 void Shell::turn_end() {
   closed_.clear();
   close_strangers();
-  close_who_reads_least();
+  bound_unread();
   if (node_.next_deadline() <= loop_.now()) step(Tick{});
   if (node_.owes_acknowledgement()) step(TurnEnded{});
   if (!status_askers_.empty() && !writing_status_) write_status();

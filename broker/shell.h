@@ -100,7 +100,12 @@ class Shell {
   void arm();
   bool refused_before(const std::string& who, const std::string& why);
   void close_strangers();
-  void close_who_reads_least();
+
+  // shell_unread.cc
+  void bound_unread();
+  void bound_unread_by_peers(size_t limit);
+  void close_who_read_least(const std::vector<net::Unsent::Share>& who, size_t limit, const char* kind);
+
   bool all_is_answered();
   void write_status();
   Snapshot take_snapshot();
@@ -131,7 +136,8 @@ class Shell {
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
   bool reads_held_ = false;
-  net::Unsent unread_;  // by clients
+  net::Unsent unread_, unread_by_peers_;  // by clients; by replicas and brokers
+  Time look_at_peers_{};
   Slab<Slot> connections_;
   std::vector<std::unique_ptr<Connection>>
       closed_;                      // until the turn ends: a closed link may still be on the stack

@@ -74,6 +74,7 @@ class Link : public std::enable_shared_from_this<Link> {
   bool closed() const { return closed_; }
   const std::string& peer() const { return peer_; }  // "address:port"
   size_t unsent() const { return first_.bytes() + out_.bytes(); }
+  size_t own_unsent() const { return first_.own_bytes() + out_.own_bytes(); }  // see Outbox
 
  private:
   friend class Loop;

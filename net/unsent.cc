@@ -19,15 +19,20 @@ void Unsent::set(uint64_t link, Place& place, size_t bytes) {
   links_.pop_back();
 }
 
-std::vector<Unsent::Share> Unsent::largest(size_t most_left) const {
+std::vector<Unsent::Share> Unsent::shares() const {
   std::vector<Share> shares;
   shares.reserve(links_.size());
   for (const Entry& entry : links_) shares.push_back(entry.share);
-  std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
+  return shares;
+}
+
+std::vector<Unsent::Share> largest(std::vector<Unsent::Share> shares, size_t most_left) {
+  size_t left = 0, count = 0;
+  for (const Unsent::Share& share : shares) left += share.bytes;
+  std::sort(shares.begin(), shares.end(), [](const Unsent::Share& a, const Unsent::Share& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.link < b.link;
   });
-  size_t count = 0;
-  for (size_t left = bytes_; left > most_left; ++count) left -= shares[count].bytes;
+  while (left > most_left) left -= shares[count++].bytes;
   shares.resize(count);
   return shares;
 }

@@ -17,8 +17,8 @@ class Unsent {
     uint64_t link;
     size_t bytes;
   };
-  // Whose end leaves at most so many bytes: those with the most, the largest first.
-  std::vector<Share> largest(size_t most_left) const;
+  // Of each link at which something waits.
+  std::vector<Share> shares() const;
 
  private:
   friend class Link;
@@ -44,5 +44,8 @@ class Unsent {
   size_t bytes_ = 0;
   std::vector<Entry> links_;  // those at which something waits
 };
+
+// Those without which the others come to at most so many bytes: the largest, in that order.
+std::vector<Unsent::Share> largest(std::vector<Unsent::Share> shares, size_t most_left);
 
 }  // namespace redoubt::net

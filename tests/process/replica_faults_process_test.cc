@@ -307,5 +307,24 @@ TEST(ReplicaFaults, NonsenseFromOneIsNobodysResult) {
   EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"silent\"}"), 2);
 }
 
+// Copies whose requests have ended are in no limit of requests any more.
+TEST(ReplicaFaults, WhatAllOfThemLeaveUnreadIsBounded) {
+  Cluster cluster;
+  Process& broker = cluster.start_broker({"--held-limit", "64MiB", "--dead-after", "60s"});
+  cluster.start_replica("b", {"--builtin", "echo"});
+  std::vector<std::unique_ptr<FalseReplica>> unread;
+  for (int i = 0; i < 12; ++i) unread.push_back(std::make_unique<FalseReplica>(cluster.address()));
+  ASSERT_TRUE(eventually([&] { return cluster.metrics()["redoubt_replicas{service=\"a\"}"] == 12; }));
+
+  const Numbers expired = cluster.bench(
+      {"--levels", "a", "--payload", "8MiB", "--window", "6", "--requests", "84", "--deadline", "200ms"});
+
+  EXPECT_EQ(expired.at("expired"), 84);
+  EXPECT_TRUE(eventually([&] { return cluster.metric("redoubt_links_closed_total{reason=\"slow\"}") >= 1; }));
+  EXPECT_LT(broker.resident() / (1 << 20), 528 + 100);
+  EXPECT_NE(broker.err().find("the most of all replicas and brokers"), std::string::npos) << broker.err();
+  EXPECT_EQ(cluster.call({"--levels", "b"}, "x").out, "x");
+}
+
 }  // namespace
 }  // namespace redoubt::test
