@@ -3,11 +3,16 @@
 
 #include "broker/arrival.h"
 #include "broker/shell.h"
+#include "core/utf8.h"
 #include "wire/hello.h"
 
 namespace redoubt::broker {
 
 using wire::CloseReason;
+
+namespace {
+constexpr const char* kBadName = "a broker's name and address must be UTF-8 without control characters";
+}  // namespace
 
 Connection::Connection(Shell& shell, net::Loop& loop, asio::ip::tcp::socket socket, LinkId id,
                        uint32_t dialler)
@@ -95,6 +100,7 @@ void Connection::welcomed(const wire::Welcome& welcome) {
   if (welcome.version < wire::kVersionMin || welcome.version > wire::kVersionMax)
     return shell_.close(*this, CloseReason::kVersion,
                         "version " + std::to_string(welcome.version) + " is not spoken here");
+  if (!is_one_line(welcome.name)) return shell_.close(*this, CloseReason::kMalformed, kBadName);
   hello_.name = welcome.name;
   hello_.role = wire::Role::kBroker;
   link_->set_max_payload(wire::kMaxMaxPayload);
@@ -102,6 +108,8 @@ void Connection::welcomed(const wire::Welcome& welcome) {
 }
 
 void Connection::enlist(const wire::Enlist& enlistment) {
+  if (!is_one_line(enlistment.name) || !is_one_line(enlistment.address))
+    return shell_.close(*this, CloseReason::kMalformed, kBadName);
   const bool dialled = stage_ == Stage::kWelcomed;
   if (!dialled) link_->send(shell_.enlistment());
   stage_ = Stage::kBroker;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/utf8.h"
+
 namespace redoubt::broker {
 namespace {
 
@@ -154,9 +156,10 @@ void declare(Options& options, Flags& flags) {
   options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{kMostMaxPayload}},
               "largest payload of a request or result; with standbys, the network must carry it within "
               "--demote-after");
-  options.add(
-      "held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
-      "payload bytes of all admitted requests together; beyond it requests are refused as queue_full");
+  options.add("held-limit", flags.held_limit, {ByteSize{1}, ByteSize{uint64_t{1} << 50}},
+              "payload bytes of all admitted requests together; beyond it requests are refused as "
+              "queue_full. As many, "
+              "or 528MiB, may wait for all clients to read them");
   options.add("max-clients", flags.shell.max_clients, {1, kMaxSessions}, "clients connected at once");
   options.add("seed", flags.settings.seed, "of random picks");
   declare_group(options, flags);
@@ -176,6 +179,9 @@ Result<Setup> complete(const Flags& flags) {
   for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
     if (text->size() > wire::kMaxNameBytes)
       return Error{std::string(flag) + ": at most " + std::to_string(wire::kMaxNameBytes) + " bytes"};
+    else if (!is_one_line(*text))
+      return Error{std::string(flag) + ": '" + one_line(*text, wire::kMaxNameBytes) +
+                   "': a name must be UTF-8 without control characters"};
   if (Failure failure = check_list("--join", flags.join)) return Error{failure->text};
   if (std::ranges::count(flags.join, flags.listen) > 0)
     return Error{"--join: " + format_address(flags.listen) +

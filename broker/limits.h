@@ -2,6 +2,7 @@
 // instead.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "core/time.h"
@@ -29,6 +30,14 @@ inline constexpr uint64_t kWindowsInAll = uint64_t{1} << 23;
 inline constexpr uint64_t kRetainedBytes = uint64_t{16} << 20;
 inline constexpr uint64_t kRetainedInAll = uint64_t{512} << 20;
 inline constexpr uint64_t kSmallResult = 4096;
+
+// Bytes that wait to be read, at the links of all clients together, and at those of all replicas and brokers:
+// as much as --held-limit, but at least this. Beyond it those go that leave the most unread, until a part of
+// it is free: one over this.
+inline constexpr uint64_t kUnreadInAll = uint64_t{528} << 20;
+inline constexpr uint64_t kUnreadFreed = 16;
+// How often that of replicas and brokers is looked at in detail, where it may be too much.
+inline constexpr Duration kLookAtUnread = std::chrono::milliseconds(100);
 
 // Payload bytes outstanding at a replica from which it gets no more: what it has not read waits at its link.
 inline constexpr uint64_t kReplicaBytes = uint64_t{128} << 20;
@@ -73,6 +82,8 @@ inline constexpr uint32_t kMaxRefused = 64;      // peers whose refusal is remem
 static_assert(kMaxAwaited < kMaxServices, "clients must not use up the names that replicas need");
 static_assert(2 * (kMostMaxPayload + wire::kMaxEnvelope) < wire::kWriteLimit &&
               kFollowerBytes <= wire::kWriteLimit);
+static_assert(kUnreadInAll >= 2 * wire::kWriteLimit,
+              "who alone reads nothing meets the limit of its own link, and others still have as much");
 static_assert(kReplicaBytes + kMostMaxPayload + wire::kMaxEnvelope < wire::kWriteLimit);
 static_assert(kMostMaxPayload <= wire::kMaxMaxPayload);
 static_assert(kMaxVoters + kMaxLearners <= wire::kMaxGroup, "every broker has a number");

@@ -71,7 +71,12 @@ void Shell::forget(Connection& connection) {
 
 void Shell::greeted(Connection& connection) {
   if (connection.dialler() == Connection::kAccepted) --in_handshake_;
-  if (connection.stage() == Connection::Stage::kClient) ++clients_;
+  if (connection.stage() == Connection::Stage::kClient) {
+    ++clients_;
+    connection.link().count_in(unread_);
+  } else {
+    connection.link().count_in(unread_by_peers_);
+  }
   if (reads_held_ && connection.is_guest()) connection.link().pause_reading(true);
 }
 
@@ -197,6 +202,7 @@ void Shell::carry_out(Effect& effect) {
 void Shell::turn_end() {
   closed_.clear();
   close_strangers();
+  bound_unread();
   if (node_.next_deadline() <= loop_.now()) step(Tick{});
   if (node_.owes_acknowledgement()) step(TurnEnded{});
   if (!status_askers_.empty() && !writing_status_) write_status();

@@ -18,6 +18,7 @@
 #include "net/dialer.h"
 #include "net/listener.h"
 #include "net/loop.h"
+#include "net/unsent.h"
 
 namespace redoubt::broker {
 
@@ -105,6 +106,12 @@ class Shell {
   void arm();
   bool refused_before(const std::string& who, const std::string& why);
   void close_strangers();
+
+  // shell_unread.cc
+  void bound_unread();
+  void bound_unread_by_peers(size_t limit);
+  void close_who_read_least(const std::vector<net::Unsent::Share>& who, size_t limit, const char* kind);
+
   bool all_is_answered();
   void write_status();
   Snapshot take_snapshot();
@@ -135,6 +142,8 @@ class Shell {
   std::unique_ptr<MemoryFile> file_;
   std::vector<uint64_t> written_;  // without a file: what has been asked for in this step
   bool reads_held_ = false;
+  net::Unsent unread_, unread_by_peers_;  // by clients; by replicas and brokers
+  Time look_at_peers_{};
   Slab<Slot> connections_;
   std::vector<std::unique_ptr<Connection>>
       closed_;                      // until the turn ends: a closed link may still be on the stack

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "broker/steps.h"
+#include "core/utf8.h"
 
 namespace redoubt::broker {
 
@@ -96,9 +97,12 @@ void manager_of(const State& state, Snapshot& view) {
     to.leaving = replica.leaving;
     to.unheard = replica.unheard;
   });
-  for (const Service& service : state.services)
+  for (const Service& service : state.services) {
+    // Told by a client that waits for it: no replica can offer it.
+    if (!is_one_line(service.name)) continue;
     view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()), service.queued,
                              service.wait_us, service.service_us});
+  }
 }
 
 }  // namespace

@@ -19,25 +19,39 @@ size_t utf8_length(std::string_view text) {
   return length;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
+namespace {
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<uint8_t>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  return first == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;
 }
 
-std::string readable(std::string_view text, size_t most) {
+std::string cleaned(std::string_view text, size_t most, bool without_control) {
   std::string out;
   while (!text.empty()) {
     const size_t length = utf8_length(text);
-    const std::string_view next = length ? text.substr(0, length) : std::string_view("?");
+    std::string_view next = text.substr(0, length);
+    if (length == 0 || (without_control && is_control(next))) next = "?";
     if (out.size() + next.size() > most) break;
     out += next;
     text.remove_prefix(length ? length : 1);
   }
   return out;
 }
+
+}  // namespace
+
+bool is_one_line(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0 || is_control(text.substr(0, length))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string readable(std::string_view text, size_t most) { return cleaned(text, most, false); }
+std::string one_line(std::string_view text, size_t most) { return cleaned(text, most, true); }
 
 }  // namespace redoubt

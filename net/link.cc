@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/utf8.h"
 #include "wire/limits.h"
 
 namespace redoubt::net {
@@ -60,8 +61,7 @@ Link::~Link() { close_socket(); }
 void Link::start() { wait_readable(); }
 
 void Link::mark_dirty() {
-  // A socket that takes nothing is asked again when it does, unless it is to be given up.
-  if (dirty_ || (waits_writable_ && unsent() <= kWriteLimit)) return;
+  if (dirty_) return;
   dirty_ = true;
   loop_.wants_flush(weak_from_this());
 }
@@ -126,7 +126,9 @@ bool Link::take_in(std::string_view bytes) {
       case wire::Decoded::kMessage:
         break;
     }
-    if (const auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+    if (auto* goodbye = std::get_if<wire::Goodbye>(&message)) {
+      // It is logged and shown as part of a line.
+      goodbye->text = one_line(goodbye->text, wire::kMaxTextBytes);
       goodbye_ = std::string(wire::name_of(goodbye->reason)) + ": " + goodbye->text;
     }
     user_.on_message(*this, message);
@@ -137,8 +139,23 @@ bool Link::take_in(std::string_view bytes) {
   }
 }
 
+void Link::count_in(Unsent& unsent) {
+  unsent_ = &unsent;
+  count();
+}
+
+void Link::count() {
+  if (unsent_) unsent_->set(id_, counted_, unsent());
+}
+
 void Link::flush() {
   dirty_ = false;
+  write_what_waits();
+  count();
+}
+
+void Link::write_what_waits() {
+  // A socket that takes nothing is asked again when it does.
   if (waits_writable_ && !closing_) {
     if (unsent() > kWriteLimit) lose(CloseReason::kSlow, slow_text());
     return;
@@ -219,6 +236,7 @@ void Link::close_socket() {
   socket_.close(ignored);
   first_.clear();
   out_.clear();
+  count();
 }
 
 }  // namespace redoubt::net

@@ -9,6 +9,7 @@
 
 #include "net/limits.h"
 #include "net/loop.h"
+#include "net/unsent.h"
 #include "wire/codec.h"
 
 namespace redoubt::net {
@@ -59,6 +60,9 @@ class Link : public std::enable_shared_from_this<Link> {
   // After the handshake: what this peer may send.
   void set_max_payload(uint64_t bytes) { decoder_.set_max(bytes); }
 
+  // What waits here is counted there from now on, as of the end of every turn.
+  void count_in(Unsent& unsent);
+
   // Reads nothing while paused; what has been read already is still handed over. The peer's end of the link
   // is noticed when reading goes on.
   void pause_reading(bool paused);
@@ -70,11 +74,14 @@ class Link : public std::enable_shared_from_this<Link> {
   bool closed() const { return closed_; }
   const std::string& peer() const { return peer_; }  // "address:port"
   size_t unsent() const { return first_.bytes() + out_.bytes(); }
+  size_t own_unsent() const { return first_.own_bytes() + out_.own_bytes(); }  // see Outbox
 
  private:
   friend class Loop;
 
   void flush();
+  void write_what_waits();
+  void count();
   ssize_t write_some();
   void mark_dirty();
   void wait_readable();
@@ -91,6 +98,8 @@ class Link : public std::enable_shared_from_this<Link> {
   std::string peer_;
   wire::Decoder decoder_;
   wire::Outbox first_, out_;
+  Unsent* unsent_ = nullptr;
+  Unsent::Place counted_;
   // The message being read: a link mostly carries one kind, whose memory is used again.
   wire::Message inbox_;
   std::string goodbye_;  // the peer's last words

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "core/utf8.h"
+
 namespace redoubt {
 namespace {
 
@@ -56,7 +58,9 @@ class DroppingSink final : public StderrSink {
       return;
     }
     spdlog::details::log_msg cut = line;
-    cut.payload = {line.payload.data(), std::min(line.payload.size(), kLongestText)};
+    // Much of it comes from peers: none of them begins a line of its own, or commands a terminal.
+    const std::string text = one_line({line.payload.data(), line.payload.size()}, kLongestText);
+    cut.payload = text;
     StderrSink::log(cut);
   }
 

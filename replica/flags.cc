@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "core/utf8.h"
+
 namespace redoubt::replica {
 
 namespace {
@@ -22,6 +24,8 @@ Failure check_name(const std::string& what, const std::string& name) {
   if (name.size() > wire::kMaxNameBytes)
     return Error{what + " has " + std::to_string(name.size()) + " bytes: a name has at most " +
                  std::to_string(wire::kMaxNameBytes)};
+  if (!is_one_line(name))
+    return Error{one_line(what, ~size_t{0}) + ": a name must be UTF-8 without control characters"};
   return {};
 }
 

@@ -130,6 +130,17 @@ TEST(DaemonTest, TheLogGoesToStderrUnderItsNameFromItsLevelUp) {
   EXPECT_THAT(log, AllOf(HasSubstr("redoubt-broker: "), HasSubstr("'loud'"), Not(HasSubstr("'quiet'"))));
 }
 
+TEST(DaemonTest, WhateverIsLoggedStaysOneLine) {
+  testing::internal::CaptureStderr();
+  log_to_stderr("redoubt-broker", "warn");
+
+  write_event(-1, "a\nready \x1b[2J\xc2\x9bz\xff", {});
+  std::string log = testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(log, HasSubstr("'a?ready ?[2J?z?'"));
+  EXPECT_EQ(log.find('\n'), log.size() - 1);
+}
+
 TEST(DaemonTest, ALogThatNobodyReadsDoesNotHoldUpTheProcess) {
   Pipe pipe;
   const int before = ::dup(STDERR_FILENO);

@@ -21,14 +21,16 @@ struct Recorder : net::LinkUser {
   std::function<void(net::Link&)> then = [](net::Link&) {};
   std::vector<wire::Message> messages;
   wire::CloseReason lost = wire::CloseReason::kNone;
+  std::string why;
   int losses = 0;
 
   void on_message(net::Link& link, wire::Message& message) override {
     messages.push_back(message);
     then(link);
   }
-  void on_lost(net::Link&, wire::CloseReason reason, const std::string&) override {
+  void on_lost(net::Link&, wire::CloseReason reason, const std::string& text) override {
     lost = reason;
+    why = text;
     ++losses;
   }
 };
@@ -81,6 +83,50 @@ TEST_F(Links, APeerThatDoesNotReadIsGivenUpAtTheLimit) {
   EXPECT_EQ(reply.payload.sharers(), 1u) << "what waited is given back";
 }
 
+TEST_F(Links, WhatWaitsAtSeveralIsCountedTogetherAndTheLargestKnown) {
+  auto [near_a, far_a] = connection();
+  auto [near_b, far_b] = connection();
+  Recorder user;
+  net::Unsent unsent;
+  const auto a = std::make_shared<net::Link>(loop_, std::move(near_a), user, 1);
+  const auto b = std::make_shared<net::Link>(loop_, std::move(near_b), user, 2);
+  a->start();
+  b->start();
+  a->count_in(unsent);
+  b->count_in(unsent);
+  wire::Reply reply;
+  reply.payload = Payload(std::string(1 << 20, 'x'));
+  const auto send = [&](net::Link& link, int count) {
+    for (int i = 0; i < count; ++i) link.send(reply);
+    int turns = 0;
+    ASSERT_TRUE(turns_until([&] { return ++turns > 2; }));
+  };
+
+  send(*a, 20);
+  send(*b, 40);
+  send(*a, 10);  // while its socket is full
+
+  EXPECT_GT(a->unsent(), 0u);
+  EXPECT_EQ(unsent.bytes(), a->unsent() + b->unsent());
+  EXPECT_TRUE(net::largest(unsent.shares(), unsent.bytes()).empty());
+  const auto most = net::largest(unsent.shares(), unsent.bytes() - 1);
+  ASSERT_EQ(most.size(), 1u);
+  EXPECT_EQ(most[0].link, 2u);
+  EXPECT_EQ(most[0].bytes, b->unsent());
+  EXPECT_EQ(net::largest(unsent.shares(), 0).size(), 2u);
+  EXPECT_LE(a->own_unsent() + b->own_unsent(), (1u << 20) + (1u << 16)) << "it is one payload";
+  b->close(wire::CloseReason::kSlow, "reads nothing");
+  EXPECT_EQ(unsent.bytes(), a->unsent());
+  far_a.non_blocking(true);
+  std::vector<char> sink(1 << 20);
+  EXPECT_TRUE(turns_until([&] {
+    asio::error_code ignored;
+    far_a.read_some(asio::buffer(sink), ignored);
+    return a->unsent() == 0;
+  }));
+  EXPECT_EQ(unsent.bytes(), 0u);
+}
+
 TEST_F(Links, ASignOfLifeGoesBeforePayloadsThatWait) {
   constexpr int kPayloads = 40;
   auto [near, far] = connection();
@@ -110,6 +156,20 @@ TEST_F(Links, ASignOfLifeGoesBeforePayloadsThatWait) {
   }
   EXPECT_EQ(lives, (std::vector<int64_t>{1, 2}));
   EXPECT_LT(before, kPayloads / 2u) << "only what the socket had taken, and the frame under way";
+}
+
+TEST_F(Links, APeersLastWordsAreOneLine) {
+  auto [near, far] = connection();
+  Recorder user;
+  const auto link = std::make_shared<net::Link>(loop_, std::move(near), user, 1);
+  link->start();
+
+  asio::write(far, asio::buffer(frame_of(wire::Goodbye{wire::CloseReason::kGroup, "no\nready \x1b[2J"})));
+  far.close();
+
+  ASSERT_TRUE(turns_until([&] { return user.losses > 0; }));
+  EXPECT_EQ(user.why, "closed by the peer: group: no?ready ?[2J");
+  EXPECT_EQ(std::get<wire::Goodbye>(user.messages.at(0)).text, "no?ready ?[2J");
 }
 
 TEST_F(Links, ClosingOneLinkLeavesAnothersBytesAlone) {

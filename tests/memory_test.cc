@@ -166,6 +166,23 @@ TEST(Outbox, EightCopiesOfALargePayloadCostOneBuffer) {
   EXPECT_EQ(payload.sharers(), 1u);
 }
 
+TEST(Outbox, CountsOfASharedPayloadItsOwnPart) {
+  ChunkPool pool;
+  Outbox one(pool), two(pool);
+  Payload payload(std::string(8000, 'x'));
+  append(one, "small");
+
+  one.append(payload);
+  EXPECT_EQ(one.own_bytes(), 5u + 4000u);
+  two.append(payload);
+  EXPECT_EQ(one.own_bytes() + two.own_bytes(), 5u + 2 * 2666u);
+  payload = {};
+  two.clear();
+  EXPECT_EQ(one.own_bytes(), 8005u) << "nobody else has it any more";
+  one.consume(1005);
+  EXPECT_EQ(one.own_bytes(), one.bytes());
+}
+
 TEST(Outbox, FramesWithLargePayloadsShareOneChunk) {
   ChunkPool pool;
   Outbox out(pool);

@@ -48,7 +48,9 @@ struct Files {
 // The program, running.
 class Program {
  public:
-  explicit Program(std::vector<std::string> arguments, const std::string& input = {}) {
+  // `out`: a file for its stdout, where that is not to be read.
+  explicit Program(std::vector<std::string> arguments, const std::string& input = {},
+                   const std::string& out = {}) {
     std::FILE* in = std::fopen(files_.path("in").c_str(), "w");
     std::fwrite(input.data(), 1, input.size(), in);
     std::fclose(in);
@@ -56,7 +58,8 @@ class Program {
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
-    const std::string names[3] = {files_.path("in"), files_.path("out"), files_.path("err")};
+    const std::string names[3] = {files_.path("in"), out.empty() ? files_.path("out") : out,
+                                  files_.path("err")};
     child_ = fork();
     if (child_ != 0) return;
     for (int i = 0; i < 3; ++i)
@@ -180,6 +183,23 @@ TEST(EveryCommand, NamesItsClusterToTheBrokers) {
   for (const wire::Hello& hello : broker.seen().hellos) clusters.push_back(hello.cluster);
   EXPECT_THAT(clusters, testing::ElementsAre("west", "west", "west", "east", "redoubt"));
   EXPECT_EQ(Program({"status", "--cluster", std::string(256, 'x')}).exit_code(), 2);
+}
+
+TEST(Commands, AResultThatCannotBeWrittenIsAFailure) {
+  ScriptedBroker broker;
+  const std::vector<std::vector<std::string>> commands{
+      {"call", "--levels", "echo"},
+      {"status"},
+      {"status", "--json"},
+      {"bench", "--levels", "echo", "--requests", "1"},
+      {"bench", "--levels", "echo", "--requests", "1", "--json"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {"--brokers", broker.address()});
+    Program program(command, "x", "/dev/full");
+
+    EXPECT_EQ(program.exit_code(), 1) << command.front();
+    EXPECT_THAT(program.err(), HasSubstr("cannot write '-': No space left on device"));
+  }
 }
 
 TEST(StatusCommand, PrintsATableOrTheBrokersJson) {

@@ -7,6 +7,7 @@
 #include "tool/commands.h"
 #include "tool/driver.h"
 #include "tool/interrupts.h"
+#include "tool/output.h"
 #include "tool/progress.h"
 #include "tool/report.h"
 #include "tool/request_flags.h"
@@ -59,8 +60,9 @@ class Bench : public Command {
     options_.add("csv", f.csv, "a file to which the result is appended as one line").must_not_be_empty();
     options_.add("require-all", f.require_all, "exit 0 only if every request was answered");
     options_.exits(kExitOk, "nothing lost, duplicated or unexpected");
-    options_.exits(kExitFailed,
-                   "something was, or with --require-all a request was not answered, or a file not written");
+    options_.exits(
+        kExitFailed,
+        "something was, or with --require-all a request was not answered, or a result or file not written");
     options_.exits(kExitInterrupted, "interrupted");
   }
 
@@ -201,16 +203,15 @@ int Bench::finish(bool completed) {
   }
   report.longest_gap = gap_.longest();
   std::fputs((flags_.json ? reasons_of(report) : to_table(report)).c_str(), stderr);
-  std::printf("%s\n", to_json(report).c_str());
-  std::fflush(stdout);
+  const Failure unprinted = print(to_json(report) + "\n");
   if (report.account.of(Outcome::kLost) > 0)
     std::fprintf(stderr, "redoubt bench: %llu requests are lost; the connection at the end: %s\n",
                  static_cast<unsigned long long>(report.account.of(Outcome::kLost)), connection.c_str());
   int exit_code = !completed                                 ? kExitInterrupted
                   : report.account.clean(flags_.require_all) ? kExitOk
                                                              : kExitFailed;
-  for (const Failure& failure :
-       {history_ ? history_->close() : Failure(), flags_.csv ? append_csv(report, *flags_.csv) : Failure()}) {
+  for (const Failure& failure : {unprinted, history_ ? history_->close() : Failure(),
+                                 flags_.csv ? append_csv(report, *flags_.csv) : Failure()}) {
     if (!failure) continue;
     std::fprintf(stderr, "redoubt bench: %s\n", failure->text.c_str());
     exit_code = kExitFailed;

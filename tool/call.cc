@@ -14,6 +14,7 @@
 #include "client/client.h"
 #include "tool/base64.h"
 #include "tool/commands.h"
+#include "tool/output.h"
 #include "tool/request_flags.h"
 #include "wire/limits.h"
 
@@ -49,9 +50,7 @@ Result<Payload> read_input(const std::string& path) {
 Failure write_output(const std::string& path, std::string_view bytes) {
   const File file = open_file(path, "wb", stdout);
   if (!file) return Error{"cannot write '" + path + "': " + std::strerror(errno)};
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0)
-    return Error{"cannot write '" + path + "': " + std::strerror(errno)};
-  return {};
+  return write_all(file.get(), bytes, path);
 }
 
 std::string to_json(const Reply& reply, uint64_t client) {

@@ -3,6 +3,7 @@
 
 #include "client/client.h"
 #include "tool/commands.h"
+#include "tool/output.h"
 #include "tool/request_flags.h"
 #include "tool/status_table.h"
 
@@ -18,7 +19,7 @@ class StatusCommand : public Command {
                  "to wait for an answer");
     options_.add("json", json_, "the broker's own JSON instead of a table");
     options_.exits(kExitOk, "a broker has answered, the one that rules or, where nobody does, a standby");
-    options_.exits(kExitFailed, "its answer makes no sense");
+    options_.exits(kExitFailed, "its answer makes no sense, or could not be written");
     options_.exits(kExitNoBroker, "no broker answers");
   }
 
@@ -33,17 +34,11 @@ class StatusCommand : public Command {
       std::fprintf(stderr, "redoubt status: no broker answers: %s\n", client.connection().c_str());
       return kExitNoBroker;
     }
-    if (json_) {
-      std::printf("%s\n", json.c_str());
-      return kExitOk;
-    }
-    const Result<std::string> table = status_table(json);
-    if (!table) {
-      std::fprintf(stderr, "redoubt status: %s\n", table.error().c_str());
-      return kExitFailed;
-    }
-    std::fputs(table->c_str(), stdout);
-    return kExitOk;
+    const Result<std::string> shown = json_ ? Result<std::string>(json + "\n") : status_table(json);
+    const Failure failure = shown ? print(*shown) : Failure(Error{shown.error()});
+    if (!failure) return kExitOk;
+    std::fprintf(stderr, "redoubt status: %s\n", failure->text.c_str());
+    return kExitFailed;
   }
 
  private:

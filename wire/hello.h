@@ -24,7 +24,8 @@ inline std::optional<Goodbye> judge(const Hello& hello, const std::string& clust
                    std::string("a ") + name_of(hello.role) + " has no business on this port"};
   if (hello.name.empty() || hello.incarnation == 0)
     return Goodbye{CloseReason::kRole, "a hello must have a name and an incarnation"};
-  if (!is_utf8(hello.name)) return Goodbye{CloseReason::kRole, "a name must be UTF-8"};
+  if (!is_one_line(hello.name))
+    return Goodbye{CloseReason::kRole, "a name must be UTF-8 without control characters"};
   return std::nullopt;
 }
 

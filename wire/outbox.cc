@@ -70,6 +70,13 @@ void Outbox::append(const Payload& payload) {
   segment.size = payload.size();
 }
 
+size_t Outbox::own_bytes() const {
+  size_t own = 0;
+  for (size_t i = front_; i < segments_.size(); ++i)
+    own += segments_[i].size / std::max<uint32_t>(1, segments_[i].shared.sharers());
+  return own;
+}
+
 void Outbox::end_frame() { ends_.push_back(written_ + bytes_); }
 
 size_t Outbox::begun() const {

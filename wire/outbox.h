@@ -49,6 +49,9 @@ class Outbox {
 
   size_t bytes() const { return bytes_; }
   bool empty() const { return bytes_ == 0; }
+  // This outbox's part of the memory: a payload's bytes are divided among all who hold it. Walks all that
+  // waits.
+  size_t own_bytes() const;
 
   // What is next to write, as many pieces as fit into `pieces` and at most so many bytes; returns how many
   // pieces are used.

@@ -49,10 +49,11 @@ std::optional<wire::Goodbye> unwelcome(const State& state, const wire::Register&
   std::vector<std::string> names = registration.services;
   std::sort(names.begin(), names.end());
   for (size_t i = 0; i < names.size(); ++i) {
+    if (!is_one_line(names[i]))
+      return wire::Goodbye{wire::CloseReason::kMalformed,
+                           "a service's name must be UTF-8 without control characters"};
     if (i > 0 && names[i] == names[i - 1])
       return wire::Goodbye{wire::CloseReason::kMalformed, "service " + names[i] + " is named twice"};
-    if (!is_utf8(names[i]))
-      return wire::Goodbye{wire::CloseReason::kMalformed, "a service's name must be UTF-8"};
     unknown += state.find_service(names[i]) ? 0u : 1u;
   }
   if (state.services.size() + unknown > kMaxServices)

@@ -57,6 +57,14 @@ std::vector<Garbage> all_garbage() {
   stranger.cluster = "elsewhere";
   future.version_min = future.version_max = 99;
   nobody.role = wire::Role::kUnknown;
+  const std::string forged = "a\n2000-01-01 warning redoubt-broker: \x1b[2J";
+  wire::Hello forger = hello_of(5), replica = hello_of(6), broker = hello_of(7);
+  forger.name = forged;
+  replica.role = wire::Role::kReplica;
+  broker.role = wire::Role::kBroker;
+  wire::Enlist enlistment;
+  enlistment.name = forged;
+  const std::string offers = frame_of(wire::Register{.services = {forged}, .workers = 1});
   std::string noise;
   uint32_t state = 7;
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
@@ -71,6 +79,9 @@ std::vector<Garbage> all_garbage() {
           {"another cluster", frame_of(stranger), "cluster"},
           {"another version", frame_of(future), "version"},
           {"another role", frame_of(nobody), "role"},
+          {"a name of two lines", frame_of(forger), "role"},
+          {"a service of two lines", frame_of(replica) + offers, "malformed"},
+          {"a broker of two lines", frame_of(broker) + frame_of(enlistment), "malformed"},
           {"half a hello", hello.substr(0, hello.size() / 2), "handshake_time"},
           {"nothing", "", "handshake_time"}};
 }
@@ -109,6 +120,8 @@ TEST(ClientFaults, GarbageCostsItsOwnLinkOnly) {
   expect_all_answered(result);
   EXPECT_TRUE(broker.running());
   EXPECT_EQ(cluster.metric("redoubt_replicas_lost_total"), 0);
+  EXPECT_EQ(broker.err().find('\x1b'), std::string::npos) << broker.err();
+  EXPECT_EQ(broker.err().find("\n2000"), std::string::npos) << broker.err();
   figure("garbage on the client port, longest latency of others", result.at("latency_us/max") / 1000, "ms");
 }
 
@@ -143,6 +156,64 @@ TEST(ClientFaults, IdleClientsCostLittle) {
   sockets.clear();
   EXPECT_TRUE(eventually([&] { return cluster.metric("redoubt_clients") == 0; }));
   figure("idle client, memory of the broker", each / 1024, "KiB");
+}
+
+// Asks for one answer of 1 MiB again and again, and reads none: what the broker then keeps costs this test
+// little.
+class NeverReads {
+ public:
+  NeverReads(const Cluster& cluster, uint64_t incarnation) : socket_(cluster.address()) {
+    wire::Request request = ask();
+    request.payload = Payload(std::string(1 << 20, 'x'));
+    socket_.send(frame_of(hello_of(incarnation)) + frame_of(wire::Submit{.requests = {request}}));
+    EXPECT_GE(socket_.read(1 << 20, 10s).size(), 1u << 20);
+  }
+  void ask_again(int times) {
+    std::string again;
+    for (int i = 0; i < times; ++i) again += frame_of(wire::Submit{.requests = {ask()}});
+    socket_.send(again);
+  }
+  bool closed() {
+    (void)socket_.read_to_end(200ms);
+    return socket_.closed();
+  }
+
+ private:
+  static wire::Request ask() {
+    wire::Request request;
+    request.seq = 1;
+    request.levels = {{"a", 1}};
+    request.deadline_us = 30'000'000;
+    return request;
+  }
+  Socket socket_;
+};
+
+TEST(ClientFaults, WhatAllClientsLeaveUnreadIsBoundedAndWhoLeavesMostGoes) {
+  Cluster cluster;
+  Process& broker = cluster.start_broker({"--held-limit", "64MiB"});
+  cluster.start_replica("a", {"--builtin", "echo"});
+  NeverReads most(cluster, 1), second(cluster, 2), third(cluster, 3);
+  const double before = cluster.metric("redoubt_links_closed_total{reason=\"slow\"}");
+
+  most.ask_again(240);
+  second.ask_again(200);
+  third.ask_again(50);
+  EXPECT_EQ(cluster.call({"--levels", "a"}, "x").out, "x");
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"slow\"}"), before) << "below all limits";
+  third.ask_again(130);
+
+  EXPECT_TRUE(eventually(
+      [&] { return cluster.metric("redoubt_links_closed_total{reason=\"slow\"}") == before + 1; }));
+  EXPECT_EQ(cluster.call({"--levels", "a"}, "x").out, "x");
+  EXPECT_TRUE(most.closed());
+  EXPECT_FALSE(second.closed());
+  EXPECT_FALSE(third.closed());
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"slow\"}"), before + 1);
+  EXPECT_NE(broker.err().find("closed the link of test-1"), std::string::npos) << broker.err();
+  EXPECT_NE(broker.err().find("MiB unread, the most of all clients, which leave more than 528 MiB together"),
+            std::string::npos)
+      << broker.err();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Pipeline, TwoCommandsInARow) {
   Cluster cluster;
@@ -186,6 +187,19 @@ TEST(Pipeline, AnUnknownFlagIsNamedEverywhere) {
     EXPECT_EQ(ended.code, 2);
     EXPECT_THAT(ended.err, HasSubstr("--quue-limit"));
   }
+}
+
+TEST(Pipeline, ANameWithControlCharactersIsAUsageError) {
+  Cluster cluster;
+
+  for (const std::string bad : {"a\nb", "\x1b[2J", "a\x7f", "\xc2\x9b"})
+    for (const Ended& ended : {cluster.run_broker({"--name", bad}), cluster.run_broker({"--cluster", bad}),
+                               cluster.run_replica({"--service", bad, "--builtin", "echo"}),
+                               cluster.run_replica({"--service", "a", "--builtin", "echo", "--name", bad})}) {
+      EXPECT_EQ(ended.code, 2);
+      EXPECT_THAT(ended.err, HasSubstr("without control characters"));
+      EXPECT_THAT(ended.err, Not(HasSubstr(bad)));
+    }
 }
 
 TEST(Pipeline, AMegabyteComesBackByteForByte) {

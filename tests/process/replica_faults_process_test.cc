@@ -309,5 +309,40 @@ TEST(ReplicaFaults, NonsenseFromOneIsNobodysResult) {
   EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"silent\"}"), 2);
 }
 
+// Copies whose requests have ended are in no limit of requests any more.
+TEST(ReplicaFaults, WhatAllOfThemLeaveUnreadIsBounded) {
+  Cluster cluster;
+  Process& broker = cluster.start_broker({"--held-limit", "64MiB", "--dead-after", "60s"});
+  cluster.start_replica("b", {"--builtin", "echo"});
+  std::vector<std::unique_ptr<FalseReplica>> unread;
+  for (int i = 0; i < 12; ++i) unread.push_back(std::make_unique<FalseReplica>(cluster.address()));
+  ASSERT_TRUE(eventually([&] { return cluster.metrics()["redoubt_replicas{service=\"a\"}"] == 12; }));
+
+  const Numbers expired = cluster.bench(
+      {"--levels", "a", "--payload", "8MiB", "--window", "6", "--requests", "84", "--deadline", "200ms"});
+
+  EXPECT_EQ(expired.at("expired"), 84);
+  EXPECT_TRUE(eventually([&] { return cluster.metric("redoubt_links_closed_total{reason=\"slow\"}") >= 1; }));
+  EXPECT_LT(broker.resident() / (1 << 20), 528 + 100);
+  EXPECT_NE(broker.err().find("the most of all replicas and brokers"), std::string::npos) << broker.err();
+  EXPECT_EQ(cluster.call({"--levels", "b"}, "x").out, "x");
+}
+
+TEST(ReplicaFaults, CopiesThatShareAPayloadAreNoReasonToCloseAnybody) {
+  Cluster cluster;
+  cluster.start_broker({"--held-limit", "64MiB", "--dead-after", "60s"});
+  std::vector<std::unique_ptr<FalseReplica>> unread;
+  for (int i = 0; i < 12; ++i) unread.push_back(std::make_unique<FalseReplica>(cluster.address()));
+  ASSERT_TRUE(eventually([&] { return cluster.metrics()["redoubt_replicas{service=\"a\"}"] == 12; }));
+
+  const auto bench = cluster.start_bench({"--levels", "a", "--copies", "12", "--payload", "8MiB", "--window",
+                                          "7", "--requests", "7", "--deadline", "1s"});
+  EXPECT_TRUE(eventually([&] { return cluster.metric("redoubt_copies_outstanding") == 7 * 12; }));
+  const Numbers expired = cluster.result_of(*bench);
+
+  EXPECT_EQ(expired.at("expired"), 7);
+  EXPECT_EQ(cluster.metric("redoubt_links_closed_total{reason=\"slow\"}"), 0) << "672 MiB, and 56 in fact";
+}
+
 }  // namespace
 }  // namespace redoubt::test
