@@ -28,8 +28,10 @@ inline constexpr size_t kSendFirstLimit = 64 * 1024;
 // One answer of the name service, and one try to connect.
 inline constexpr Duration kResolveLimit = std::chrono::seconds(1);
 inline constexpr Duration kConnectLimit = std::chrono::seconds(1);
-// Pauses between two rounds of tries double from the first to the longest; chance takes off up to half.
-inline constexpr Duration kFirstDialPause = std::chrono::milliseconds(20);
+// Pauses between two rounds of tries double from the first to the longest; chance takes off up to half. The
+// second try comes soon: a process that dies can still take a connection and drop it, and only a refusal
+// tells that it is gone.
+inline constexpr Duration kFirstDialPause = std::chrono::milliseconds(2);
 inline constexpr Duration kLongestDialPause = std::chrono::milliseconds(200);
 inline constexpr size_t kMostEndpoints = 8;  // of one name; more are not tried
 

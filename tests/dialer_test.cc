@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <asio/ip/address.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -134,6 +135,30 @@ TEST_F(DialerTest, ANameServiceThatIsSilentIsNamedAndItsLateAnswerIsTaken) {
   EXPECT_TRUE(run_until([&] { return dialer_->last_error().find("does not answer") != std::string::npos; }));
   answer.set_value();
   EXPECT_TRUE(run_until([&] { return !reached_.empty(); })) << dialer_->last_error();
+}
+
+// A killed process can still take a connection before its listener is closed. Who must know soon whether it
+// is gone dials again, and is refused.
+TEST_F(DialerTest, AConnectionThatComesToNothingIsFollowedByAnotherTryWithinMilliseconds) {
+  endpoints_of_the_name = {"127.0.0.1"};
+  Duration soonest = std::chrono::seconds(1);
+  for (int round = 0; round < 5; ++round) {
+    std::optional<Listener> dying(std::in_place, loop_, [](asio::ip::tcp::socket) {});
+    ASSERT_EQ(dying->listen("127.0.0.1", 0), "");
+    reached_.clear();
+    dial(parse_address(dying->address())->port);
+    ASSERT_TRUE(run_until([&] { return !reached_.empty(); })) << dialer_->last_error();
+    bool refused = false;
+    dialer_->on_failure([&](bool by_the_host) { refused = by_the_host; });
+    dying->close();
+    const Time lost = Clock::now();
+
+    dialer_->dial();
+    ASSERT_TRUE(run_until([&] { return refused; }));
+
+    soonest = std::min<Duration>(soonest, Clock::now() - lost);
+  }
+  EXPECT_LT(soonest, std::chrono::milliseconds(8));
 }
 
 TEST_F(DialerTest, InAHurryALongPauseEndsAtOnce) {
