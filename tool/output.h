@@ -13,7 +13,9 @@ namespace redoubt::tool {
 
 // To `file`, at once; or why not. `name`: what an error calls it.
 inline Failure write_all(std::FILE* file, std::string_view bytes, const std::string& name) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fflush(file) != 0)
+  // An empty view may have no bytes to point at.
+  const size_t written = bytes.empty() ? 0 : std::fwrite(bytes.data(), 1, bytes.size(), file);
+  if (written != bytes.size() || std::fflush(file) != 0)
     return Error{"cannot write '" + name + "': " + std::strerror(errno)};
   return {};
 }
