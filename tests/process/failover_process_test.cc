@@ -61,8 +61,15 @@ class Loaded : public Group {
 // Programs that are started meanwhile have a wall clock that jumps.
 class JumpingClocks {
  public:
-  JumpingClocks() { ::setenv("LD_PRELOAD", REDOUBT_JUMPING_CLOCK, 1); }
-  ~JumpingClocks() { ::unsetenv("LD_PRELOAD"); }
+  // By name: LD_PRELOAD ends a path at a blank, and our folder may have one.
+  JumpingClocks() {
+    ::setenv("LD_LIBRARY_PATH", REDOUBT_JUMPING_CLOCK_FOLDER, 1);
+    ::setenv("LD_PRELOAD", REDOUBT_JUMPING_CLOCK, 1);
+  }
+  ~JumpingClocks() {
+    ::unsetenv("LD_PRELOAD");
+    ::unsetenv("LD_LIBRARY_PATH");
+  }
   JumpingClocks(const JumpingClocks&) = delete;
   JumpingClocks& operator=(const JumpingClocks&) = delete;
 };
