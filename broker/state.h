@@ -84,7 +84,6 @@ struct Request {
 
   uint64_t digest = 0;        // what it adds to the state hash
   uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
-  uint64_t confirm_seq = 0;   // its copies wait until standbys have acknowledged this change; 0: they do not
   uint64_t heard_on = 0;      // generation of the client's link on which it was sent last
 
   ServiceId service() const { return levels[level].service; }

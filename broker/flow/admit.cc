@@ -117,7 +117,6 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.reports.clear();
   request.queue_previous = request.queue_next = {};
   request.digest = 0;
-  request.confirm_seq = 0;
   request.heard_on = client.generation;
   CHECK(state.deadlines.place_of(id) == kNowhere);
 
@@ -153,7 +152,7 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   // What a client says it has sent before counts until it says that this was all.
   const bool again = asked.resend && !client.told_all_open;
   const auto refuse_it = [&](Refusal reason) {
-    if (again) text += "; it was sent before, and may have been executed then";
+    if (again && reason != Refusal::kInvalid) text += "; it was sent before, and may have been executed then";
     refuse(turn, client, asked.seq, reason, std::move(text));
   };
   if (const Refusal reason = resolve(turn, client, asked, again, levels, text); reason != Refusal::kNone)

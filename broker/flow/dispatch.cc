@@ -58,13 +58,12 @@ bool is_confirmed(const State& state, RequestHandle id) {
 void wait_until_confirmed(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
   State& state = turn.state;
   Request& request = state.requests[id];
-  request.confirm_seq = request.progress_seq;
   request.wanted = wanted;
   // What has waited for a replica already is older than most that wait here.
   const auto older = [](uint64_t seq, const State::Unconfirmed& other) { return seq < other.seq; };
   const auto place =
-      std::upper_bound(state.unconfirmed.begin(), state.unconfirmed.end(), request.confirm_seq, older);
-  state.unconfirmed.insert(place, {request.confirm_seq, id, front});
+      std::upper_bound(state.unconfirmed.begin(), state.unconfirmed.end(), request.progress_seq, older);
+  state.unconfirmed.insert(place, {request.progress_seq, id, front});
   state.set_deadline(id);
 }
 
@@ -80,9 +79,8 @@ void dispatch_confirmed(Turn& turn) {
   while (!state.unconfirmed.empty() && is_confirmed(state, state.unconfirmed.front().seq)) {
     const State::Unconfirmed next = state.unconfirmed.front();
     state.unconfirmed.pop_front();
-    Request* request = state.requests.find(next.request);
-    if (!request || request->confirm_seq != next.seq) continue;  // it has ended
-    request->confirm_seq = 0;
+    const Request* request = state.requests.find(next.request);
+    if (!request || request->progress_seq != next.seq) continue;  // it has ended, or gone on
     // A replica has turned out to hold a copy of it meanwhile, or had.
     if (request->phase != Request::Phase::kRunning || !request->copies.empty()) continue;
     dispatch_or_queue(turn, next.request, request->wanted, next.front);

@@ -24,7 +24,6 @@ void release(Turn& turn, RequestHandle id) {
   state.deadlines.erase(id);
   state.hold(request, {});
   request.copies.clear();
-  request.confirm_seq = 0;
   state.requests.give_back(id);
 }
 
