@@ -6,7 +6,7 @@ install_packages() {
   local packages=(
     cmake ninja-build ccache g++ pkg-config libasio-dev protobuf-compiler libprotobuf-dev libspdlog-dev libcli11-dev
     libtomlplusplus-dev nlohmann-json3-dev prometheus-cpp-dev libcpp-httplib-dev libgtest-dev libgmock-dev
-    libbenchmark-dev python3 gzip coreutils bsdextrautils
+    libbenchmark-dev libboost-dev python3 gzip coreutils bsdextrautils
   )
   case "${1:-}" in
     --tests) packages+=(clang-14 libclang-rt-14-dev) ;;

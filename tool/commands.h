@@ -25,6 +25,7 @@ class Command {
 
 std::unique_ptr<Command> make_bench(Options& program);
 std::unique_ptr<Command> make_call(Options& program);
+std::unique_ptr<Command> make_model(Options& program);
 std::unique_ptr<Command> make_status(Options& program);
 
 }  // namespace redoubt::tool

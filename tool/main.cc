@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   commands.push_back(tool::make_call(program));
   commands.push_back(tool::make_bench(program));
   commands.push_back(tool::make_status(program));
+  commands.push_back(tool::make_model(program));
   const Parsed parsed = program.parse(argc, argv);
   if (!parsed.run) return parsed.finish();
   for (const auto& command : commands)
