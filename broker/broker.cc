@@ -11,9 +11,10 @@ namespace {
 struct Dispatcher {
   Turn& turn;
 
-  // Ticks, and what a manager has no step for: see node.cc.
+  // What a manager has no step for: see node.cc.
   template <class Other>
   void operator()(const Other&) const {}
+  void operator()(const Tick&) const { send_halts(turn); }
   void operator()(const ClientUp& event) const {
     client_up(turn, event.link, event.hello, std::min(event.arrived, turn.now));
   }
@@ -78,7 +79,7 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
   CHECK(now >= last_step_);
   Turn turn{state_, now, effects};
   if (state_.settles_at == kNever) state_.settles_at = later(now, kSettling);
-  const Time due = next_deadline();
+  const Time due = next_but_halts();
   if (due <= now) {
     // Late by more than two heartbeats: this process was stopped, not its peers.
     const Duration stood_still = now - std::max(due, last_step_);
@@ -127,6 +128,12 @@ void Broker::know_service(const std::string& name) {
 }
 
 Time Broker::next_deadline() const {
+  const Time due = next_but_halts();
+  return state_.halts.empty() ? due : std::min(due, std::max(state_.halts.top_key(), last_step_));
+}
+
+// Halts leave with the tick that ends a turn, and not with whatever else happens in it.
+Time Broker::next_but_halts() const {
   Time due = kNever;
   if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
   if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());

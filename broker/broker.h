@@ -47,6 +47,8 @@ class Broker {
   Counters& counters() { return state_.counters; }
 
  private:
+  Time next_but_halts() const;
+
   State state_;
   Time last_step_{};
 };

@@ -126,6 +126,20 @@ Failure set_times(const Flags& flags, Setup& setup) {
   return {};
 }
 
+// Those of one service count before that of all.
+Failure read_policies(const std::vector<std::string>& texts, Settings& settings) {
+  for (const std::string& text : texts) {
+    Result<NamedPolicy> named = parse_policy(text);
+    if (!named) return Error{"--policy: " + named.error()};
+    const auto same = [&](const NamedPolicy& other) { return other.service == named->service; };
+    if (std::ranges::any_of(settings.policies, same))
+      return Error{"--policy: " + named->service + " stands there twice; put all its settings into one"};
+    const auto place = named->service == "*" ? settings.policies.end() : settings.policies.begin();
+    settings.policies.insert(place, *std::move(named));
+  }
+  return {};
+}
+
 }  // namespace
 
 void declare(Options& options, Flags& flags) {
@@ -153,6 +167,13 @@ void declare(Options& options, Flags& flags) {
       "pick", flags.settings.pick,
       {{"least-loaded", Pick::kLeastLoaded}, {"p2c", Pick::kTwoChoices}, {"random", Pick::kRandom}},
       "how replicas are chosen");
+  options
+      .add("policy", flags.policies,
+           "how requests of a service are served that do not say so, and what extra copies may cost: "
+           "decode(redundancy=hedge,copies=2), *(disposal=expire) for all others; the keys are in README.md")
+      .shaped("SERVICE(KEY=VALUE,...),...");
+  options.add("backup-factor", flags.settings.backup_factor, {0, 1000},
+              "a backup is sent with the probability of its request's class times this");
   options.add("max-payload", flags.max_payload, {ByteSize{1}, ByteSize{kMostMaxPayload}},
               "largest payload of a request or result; with standbys, the network must carry it within "
               "--demote-after");
@@ -175,6 +196,7 @@ Result<Setup> complete(const Flags& flags) {
   setup.settings.held_limit = flags.held_limit.bytes;
   setup.settings.replica_threshold = flags.replica_threshold.value_or(0);
   setup.settings.name = flags.name;
+  if (Failure failure = read_policies(flags.policies, setup.settings)) return Error{failure->text};
   setup.shell = flags.shell;
   for (const auto& [flag, text] : {std::pair{"--name", &flags.name}, {"--cluster", &flags.shell.cluster}})
     if (text->size() > wire::kMaxNameBytes)

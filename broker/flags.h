@@ -27,6 +27,7 @@ struct Flags {
   ByteSize max_payload{wire::kDefaultMaxPayload};
   ByteSize held_limit{Settings{}.held_limit};
   std::optional<uint32_t> replica_threshold;
+  std::vector<std::string> policies;
   DaemonFlags daemon;
 };
 

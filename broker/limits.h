@@ -47,6 +47,8 @@ inline constexpr uint64_t kLoadUnit = 1024;
 inline constexpr double kFailureLoad = 4;   // for one that fails everything
 inline constexpr double kUnprovenLoad = 1;  // for one that has completed nothing yet
 
+inline constexpr uint32_t kUsualClass = 500;  // of a request that names none, in thousandths
+
 // How long a client that has lost its link may return and still find its running requests and their results.
 inline constexpr Duration kLinger = std::chrono::seconds(5);
 // After its start a broker knows no service yet, and clients of an earlier broker may return before the
@@ -71,6 +73,8 @@ inline constexpr uint64_t kFollowerBytes = uint64_t{64} << 20;  // or two of the
 inline constexpr uint64_t kCollectBytes = uint64_t{1} << 20;
 inline constexpr uint32_t kCollectedAStep = 512;      // requests and records that one step of the walk sends
 inline constexpr uint32_t kLookedAtAStep = 1u << 17;  // sequence numbers it looks at for them
+// A further copy of a request that standbys do not have yet is looked at again after this.
+inline constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 // A new manager waits so long for replicas to say what they hold before it sends requests again.
 inline constexpr Duration kRecovering = std::chrono::milliseconds(20);
 inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step sends: a turn must end

@@ -87,6 +87,25 @@ void copies(const Snapshot& view, Families& out) {
             view.copies_outstanding);
   out.counter("redoubt_copies_retried_total", "copies sent because another failed or was lost", {},
               counters.retried);
+  const auto extra = [&](const char* why, uint64_t value) {
+    out.counter("redoubt_extra_copies_total", "copies beyond the first that were not asked for by number",
+                {{"why", why}}, value);
+  };
+  extra("hedge", counters.hedges);
+  extra("backup", counters.backups_sent);
+  extra("idle", counters.extras);
+  out.counter("redoubt_extra_copies_gave_way_total", "extra copies that a first copy took the worker of", {},
+              counters.extras_gave_way);
+  out.counter("redoubt_allowance_spent_total", "extra copies that were not sent: their share was used up", {},
+              counters.allowance_spent);
+  const auto backup = [&](const char* what, uint64_t value) {
+    out.counter("redoubt_backups_total", "backups, by what became of the plan", {{"what", what}}, value);
+  };
+  backup("planned", counters.backups_planned);
+  backup("cancelled", counters.backups_cancelled);
+  backup("without_slot", counters.backups_without_slot);
+  out.counter("redoubt_rescued_by_spares_total", "copies that a replica lost and a spare one got", {},
+              counters.rescued_by_spares);
   out.counter("redoubt_executions_started_expired_total",
               "executions that began after their deadline: must stay 0", {}, counters.started_expired);
   for (size_t i = 0; i < kLateResults; ++i)
@@ -98,6 +117,9 @@ void peers(const Snapshot& view, Families& out) {
   for (const ServiceView& service : view.services)
     out.gauge("redoubt_replicas", "replicas connected, by service", {{"service", service.name}},
               service.replicas);
+  for (const ServiceView& service : view.services)
+    out.gauge("redoubt_hedge_delay_seconds", "after which a second copy leaves; 0: not known yet",
+              {{"service", service.name}}, to_seconds(service.hedge_delay));
   for (const ServiceView& service : view.services)
     out.seconds("redoubt_wait_seconds", "time in queues at one level, of the copy that won",
                 {{"service", service.name}}, service.wait_us);

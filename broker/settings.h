@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "broker/limits.h"
+#include "broker/service_policy.h"
 #include "core/time.h"
 
 namespace redoubt::broker {
@@ -26,6 +28,9 @@ struct Settings {
       0;  // copies outstanding at a replica from which it counts as loaded, 0: measured
   CheckpointAck checkpoint_ack = CheckpointAck::kNone;
   Pick pick = Pick::kLeastLoaded;
+  std::vector<NamedPolicy> policies{};  // of services; the first that fits counts
+  // A backup is sent with the probability of its request's class times this.
+  double backup_factor = 1;
   uint64_t max_payload = wire::kDefaultMaxPayload;
   uint64_t held_limit = uint64_t{1} << 30;  // bytes of all admitted requests' payloads together
   uint64_t seed = 1;

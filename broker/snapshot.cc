@@ -95,13 +95,14 @@ void manager_of(const State& state, Snapshot& view) {
     to.service_p50_us = replica.service_us.quantile(0.5);
     to.service_p99_us = replica.service_us.quantile(0.99);
     to.leaving = replica.leaving;
+    to.spare = replica.spare;
     to.unheard = replica.unheard;
   });
   for (const Service& service : state.services) {
     // Told by a client that waits for it: no replica can offer it.
     if (!is_one_line(service.name)) continue;
     view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()), service.queued,
-                             service.wait_us, service.service_us});
+                             service.wait_us, service.service_us, service.policy, service.hedge_delay});
   }
 }
 

@@ -27,7 +27,7 @@ struct ReplicaView {
   wire::Load reported;
   uint64_t completed = 0, failed = 0;
   uint64_t service_p50_us = 0, service_p99_us = 0;
-  bool leaving = false;
+  bool leaving = false, spare = false;
   bool unheard = false;  // it has not said what it holds from an earlier manager, and gets nothing before
 };
 
@@ -35,6 +35,8 @@ struct ServiceView {
   std::string name;
   uint32_t replicas = 0, queued = 0;
   Histogram wait_us, service_us;
+  ServicePolicy policy;
+  Duration hedge_delay{};  // zero: not known yet
 };
 
 // A broker of the group, as this one knows it.

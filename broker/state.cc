@@ -10,6 +10,7 @@ State::State(Settings given, wire::Epoch ruled)
       random(settings.seed),
       epoch(ruled),
       heartbeats(HeartbeatPlace{&replicas}),
+      halts(HaltsPlace{&replicas}),
       bucket(settings.admit_rate, settings.admit_burst) {}
 
 const ServiceId* State::find_service(const std::string& name) const {
@@ -21,7 +22,13 @@ const ServiceId* State::learn_service(const std::string& name) {
   if (const ServiceId* known = find_service(name)) return known;
   if (services.size() >= kMaxServices) return nullptr;
   const auto id = static_cast<ServiceId>(services.size());
-  services.emplace_back(MemberPlace{&replicas}).name = name;
+  Service& service = services.emplace_back(MemberPlace{&replicas});
+  service.name = name;
+  for (const NamedPolicy& named : settings.policies) {
+    if (named.service != name && named.service != "*") continue;
+    service.policy = named.policy;
+    break;
+  }
   return &service_ids.emplace(name, id).first->second;
 }
 
@@ -29,6 +36,13 @@ void State::hold(Request& request, Payload payload) {
   held_bytes += payload.size();
   held_bytes -= request.payload.size();
   request.payload = std::move(payload);
+}
+
+void State::drop_further(Request& request) {
+  if (request.slot) slots.free(request.slot);
+  request.slot = {};
+  request.reserved = {};
+  request.further_at = kNever;
 }
 
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
@@ -86,30 +100,32 @@ void State::set_deadline(RequestHandle id) {
   if (request.phase == Request::Phase::kQueued && request.limits_wait())
     due =
         std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
+  if (request.phase == Request::Phase::kRunning) due = std::min(due, request.further_at);
   const uint32_t place = deadlines.place_of(id);
   if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
-CopyId State::add_copy(RequestHandle request_id, ReplicaId replica_id, uint32_t level, Time now) {
+CopyId State::add_copy(RequestHandle request_id, Target target, uint32_t level, uint64_t bytes, Time now) {
   const CopyId id = copies.take();
   Request& request = requests[request_id];
-  Replica& replica = replicas[replica_id];
+  Replica& replica = replicas[target.replica];
   copies[id] = {.request = request_id,
-                .replica = replica_id,
+                .replica = target.replica,
+                .service = request.levels[level].service,
                 .level = level,
                 .place = replica.outstanding(),
                 .sent = now,
                 .waited_here = request.level_wait,
-                .bytes = request.payload.size(),
-                .halted = false,
-                .adopted = false};
+                .bytes = bytes,
+                .extra = target.extra};
   request.copies.push_back(id);
   ++request.dispatched;
   replica.copies.push_back(id);
-  replica.bytes += request.payload.size();
+  replica.bytes += bytes;
+  replica.extras += target.extra ? 1 : 0;
   replica.last_picked = ++picks;
   ++counters.dispatched;
-  index_replica(replica_id);
+  index_replica(target.replica);
   return id;
 }
 
@@ -123,6 +139,7 @@ void State::remove_copy(CopyId id) {
   copies[replica.copies[place]].place = place;
   replica.copies.pop_back();
   replica.bytes -= copy.bytes;
+  replica.extras -= copy.extra ? 1 : 0;
   copies.give_back(id);
   index_replica(replica_id);
 }
@@ -138,7 +155,7 @@ void State::index_replica(ReplicaId id) {
   const bool takes = replica.takes_copies();
   // One that fails a lot looks loaded, and so does, a little, one that has shown nothing yet: a replica that
   // fails at once, or dies and returns, is always idle and would draw everything to itself.
-  uint64_t load = uint64_t{replica.outstanding()} * kLoadUnit / replica.workers;
+  uint64_t load = uint64_t{replica.load()} * kLoadUnit / replica.workers;
   if (replica.failure_rate > 0 || !replica.proven()) {
     const double doubt = replica.failure_rate * kFailureLoad + (replica.proven() ? 0 : kUnprovenLoad);
     load += static_cast<uint64_t>(doubt * static_cast<double>(kLoadUnit));
@@ -146,10 +163,11 @@ void State::index_replica(ReplicaId id) {
   const LoadKey key{load, replica.last_picked};
   for (uint32_t index = 0; index < replica.memberships.size(); ++index) {
     Service& service = services[replica.memberships[index].service];
+    auto& those = replica.spare ? service.spares : service.free;
     if (takes)
-      service.free.set({id, index}, key);
+      those.set({id, index}, key);
     else
-      service.free.erase({id, index});
+      those.erase({id, index});
   }
 }
 

@@ -19,12 +19,17 @@
 #include "broker/event.h"
 #include "broker/group/group.h"
 #include "broker/limits.h"
+#include "broker/names.h"
 #include "broker/overload/leaky_bucket.h"
+#include "broker/plan/allowance.h"
+#include "broker/plan/plan.h"
+#include "broker/plan/slots.h"
 #include "broker/records.h"
 #include "broker/settings.h"
 #include "core/histogram.h"
 #include "core/indexed_heap.h"
 #include "core/random.h"
+#include "core/recent_times.h"
 #include "core/seq_window.h"
 #include "core/short_vector.h"
 #include "core/slab.h"
@@ -33,21 +38,25 @@
 
 namespace redoubt::broker {
 
-struct Client;
-struct Copy;
-struct Replica;
-struct Request;
-using ClientId = Handle<Client>;
-using CopyId = Handle<Copy>;
-using ReplicaId = Handle<Replica>;
-using RequestHandle = Handle<Request>;
-using ServiceId = uint32_t;
-
 struct LevelSpec {
   ServiceId service = 0;
   uint32_t copies = 1;
+  wire::Policy policy;  // nothing in it is left open
 };
 using LevelSpecs = ShortVector<LevelSpec, 4>;
+
+// One of the paths of a request that is served by fixed paths: it walks by itself.
+struct Path {
+  std::vector<ReplicaId> replicas;  // of each level; none where nobody was there when the path was chosen
+  uint32_t level = 0;
+  CopyId copy;             // where it is
+  bool waits = false;      // for its standbys, with `input`:
+  uint64_t waits_for = 0;  // until they have this change
+  Payload input;
+  Duration waited{};  // at the levels behind it
+  wire::LevelReports reports;
+  bool alive() const { return copy || waits; }
+};
 
 struct Request {
   enum class Phase : uint8_t { kQueued, kRunning, kInherited };
@@ -55,10 +64,11 @@ struct Request {
   ClientId client;
   wire::RequestId id;
   LevelSpecs levels;
-  wire::Disposal disposal = wire::Disposal::kOnCompletion;
   uint64_t order = 0;  // when it was admitted, among the others
   Time arrived, deadline;
-  Duration wait_limit{};  // zero: none
+  Duration wait_limit{};       // zero: none
+  uint32_t service_class = 0;  // thousandths
+  Duration service_time{};     // of a level, as its client says; zero: as measured
 
   // How far it is. `payload` is the input of `level`.
   uint32_t level = 0;
@@ -70,10 +80,16 @@ struct Request {
   Phase phase = Phase::kQueued;
   bool sent_before = false;       // by its client, on an earlier link: a broker may have accepted it then
   bool started = false;           // disposal on-start: a copy of this level runs
+  bool lost = false;              // a copy of this level was lost with its replica
   std::vector<CopyId> copies;     // outstanding copies of this level that may still win
   std::vector<ReplicaId> failed;  // replicas that failed it at this level
   std::string failure;            // the last failure's text
   wire::LevelReports reports;
+  Time first_sent;           // when the level's first copy left
+  Time further_at = kNever;  // when another one does, if the level has not been won
+  ReplicaId reserved;        // backup: where that one goes
+  Slot slot;                 // and the time that is kept for it
+  std::vector<Path> paths;   // redundancy paths, until all but one are broken
 
   // While queued.
   uint32_t wanted = 1;  // copies to send when its turn comes
@@ -87,23 +103,30 @@ struct Request {
   uint64_t heard_on = 0;      // generation of the client's link on which it was sent last
 
   ServiceId service() const { return levels[level].service; }
+  const wire::Policy& policy() const { return levels[level].policy; }
   // A copy of it may have been executed, here or under an earlier manager: it is not refused any more.
   bool may_have_run() const {
     return level > 0 || attempts > 0 || dispatched > 0 || sent_before || progress_seq == 0;
   }
-  bool limits_wait() const { return wait_limit > Duration::zero() && disposal != wire::Disposal::kNone; }
+  bool limits_wait() const {
+    return wait_limit > Duration::zero() && policy().disposal != wire::Disposal::kNone;
+  }
 };
 
 struct Copy {
   RequestHandle request;  // stale once the request has ended
   ReplicaId replica;
+  ServiceId service = 0;
   uint32_t level = 0;  // an adopted one may be ahead of its request
   uint32_t place = 0;  // in its replica's list
   Time sent;
   Duration waited_here{};  // what its request had waited at this level when it was sent
+  Duration phase{};        // disposal two-phase: its first interval
   uint64_t bytes = 0;      // of the payload
-  bool halted = false;
-  bool adopted = false;  // its times are from under an earlier manager
+  uint32_t path = 0;       // of its request, from 1; 0: none
+  bool extra = false;      // on a worker that had nothing else to do
+  bool halted = false;     // it has been asked to end, or will be
+  bool adopted = false;    // its times are from under an earlier manager
 };
 
 // A replica's place among those of one of its services that are below their threshold.
@@ -118,9 +141,12 @@ struct Replica {
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
-  bool unheard = false;        // has not said yet what it holds from an earlier manager
-  std::vector<CopyId> copies;  // outstanding
-  uint64_t bytes = 0;          // of their payloads
+  bool unheard = false;         // has not said yet what it holds from an earlier manager
+  bool spare = false;           // wants only what another replica has lost
+  std::vector<CopyId> copies;   // outstanding
+  uint32_t extras = 0;          // of those, extra ones
+  std::vector<uint64_t> halts;  // that have not left yet
+  uint64_t bytes = 0;           // of their payloads
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
   uint64_t last_picked = 0;
@@ -133,16 +159,17 @@ struct Replica {
   Time last_heard, last_sent;
   int64_t heard_sent_us = 0;  // the newest send time it told us
   uint32_t heartbeat_place = kNowhere;
+  uint32_t halts_place = kNowhere;
 
+  // Extra copies give way: they are no load to others.
+  uint32_t load() const { return outstanding() - extras; }
   uint32_t outstanding() const { return static_cast<uint32_t>(copies.size()); }
   // It has completed something since it came: one that dies with its first copy never has.
   bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
   bool has_room() const { return outstanding() < room() && bytes < kReplicaBytes; }
-  bool takes_copies() const {
-    return !leaving && !unheard && outstanding() < threshold && bytes < kReplicaBytes;
-  }
+  bool takes_copies() const { return !leaving && !unheard && load() < threshold && has_room(); }
 };
 
 // One replica's membership in one service: an item of the service's heap.
@@ -163,15 +190,26 @@ struct LoadKey {
 };
 
 struct Service {
-  explicit Service(MemberPlace place) : free(place) {}
+  explicit Service(MemberPlace place) : free(place), spares(place) {}
 
   std::string name;
-  bool offered = false;                            // by a replica, now or earlier; else only awaited
-  std::vector<ReplicaId> members;                  // that offer it now
-  IndexedHeap<Member, LoadKey, MemberPlace> free;  // those that take copies
+  bool offered = false;            // by a replica, now or earlier; else only awaited
+  std::vector<ReplicaId> members;  // that offer it now
+  // Those that take copies; and those that take only what others have lost.
+  IndexedHeap<Member, LoadKey, MemberPlace> free, spares;
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
   Histogram wait_us, service_us;
+
+  ServicePolicy policy;
+  Allowance extra, all_extra;  // copies beyond the first; those on idle workers are in the second only
+  RecentTimes answer_times;    // of a level's first copy, from sending
+  RecentTimes service_times;
+  uint64_t answers = 0;
+  Duration hedge_delay{};  // as last worked out; zero: not yet
+  double service_ns = 0;   // smoothed
+
+  Duration mean_service() const { return Duration(static_cast<int64_t>(service_ns)); }
 };
 
 // What a client's sequence number stands for here.
@@ -260,6 +298,10 @@ struct HeartbeatPlace {
   Slab<Replica>* replicas;
   uint32_t& operator()(ReplicaId replica) const { return (*replicas)[replica].heartbeat_place; }
 };
+struct HaltsPlace {
+  Slab<Replica>* replicas;
+  uint32_t& operator()(ReplicaId replica) const { return (*replicas)[replica].halts_place; }
+};
 
 struct State {
   State(Settings settings, wire::Epoch epoch);
@@ -284,13 +326,15 @@ struct State {
 
   IndexedHeap<RequestHandle, Time, PlacesBySlot<RequestHandle>> deadlines;
   IndexedHeap<ReplicaId, Time, HeartbeatPlace> heartbeats;
+  IndexedHeap<ReplicaId, Time, HaltsPlace> halts;  // replicas with some to send, by when
   LeakyBucket bucket;
+  Slots slots;
 
   uint64_t orders = 0;  // Request::order of the newest
   uint32_t queued = 0;  // requests waiting here, over all services
   uint64_t picks = 0;
   // Memory that every dispatch uses again.
-  std::vector<ReplicaId> plan;
+  Plan plan;
   std::vector<std::pair<Member, LoadKey>> aside;
   uint64_t held_bytes = 0;      // of live requests' payloads
   Records records;              // of settled requests
@@ -329,6 +373,8 @@ struct State {
 
   // The bytes a request works on; what all hold together is counted.
   void hold(Request& request, Payload payload);
+  // The request's further copy is not wanted any more, and the time kept for it is free.
+  void drop_further(Request& request);
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
   void dequeue(RequestHandle id, Time now);
@@ -339,7 +385,7 @@ struct State {
   void unlink_pending(Client& client, const Request& request);
 
   // A copy of the request at this level is at the replica from now on.
-  CopyId add_copy(RequestHandle request, ReplicaId replica, uint32_t level, Time now);
+  CopyId add_copy(RequestHandle request, Target target, uint32_t level, uint64_t bytes, Time now);
   // A copy has ended: its place at the replica is free. The request's own list is the caller's.
   void remove_copy(CopyId id);
   // Brings the replica's places among the free ones up to date with its load.

@@ -38,6 +38,15 @@ Json counters_of(const Snapshot& view) {
   out["joined"] = counters.joined;
   out["answered_again"] = counters.answered_again;
   out["retried"] = counters.retried;
+  out["hedges"] = counters.hedges;
+  out["extras"] = counters.extras;
+  out["extras_gave_way"] = counters.extras_gave_way;
+  out["allowance_spent"] = counters.allowance_spent;
+  out["backups"] = {{"planned", counters.backups_planned},
+                    {"sent", counters.backups_sent},
+                    {"cancelled", counters.backups_cancelled},
+                    {"without_slot", counters.backups_without_slot}};
+  out["rescued_by_spares"] = counters.rescued_by_spares;
   out["started_expired"] = counters.started_expired;
   out["replicas_lost"] = counters.replicas_lost;
   out["clients_lost"] = counters.clients_lost;
@@ -90,11 +99,17 @@ std::string status_json(const Snapshot& view) {
          {"failed", replica.failed},
          {"leaving", replica.leaving},
          {"unheard", replica.unheard},
+         {"spare", replica.spare},
          {"service_us", {{"p50", replica.service_p50_us}, {"p99", replica.service_p99_us}}}});
   out["services"] = Json::array();
   for (const ServiceView& service : view.services)
-    out["services"].push_back(
-        {{"name", service.name}, {"replicas", service.replicas}, {"queued", service.queued}});
+    out["services"].push_back({{"name", service.name},
+                               {"replicas", service.replicas},
+                               {"queued", service.queued},
+                               {"redundancy", wire::name_of(service.policy.policy.redundancy)},
+                               {"hedge_delay_us", to_us(service.hedge_delay)},
+                               {"hedge_least_us", to_us(service.policy.hedge_least)},
+                               {"hedge_most_us", to_us(service.policy.hedge_most)}});
   out["pending"] = view.pending;
   out["queue"] = view.queued;
   out["overload"] = 0;

@@ -54,15 +54,19 @@ bool is_confirmed(const State& state, uint64_t seq);
 // An acknowledgement was asked for and nobody is there to give it.
 bool is_unprotected(const State& state);
 
-// dispatch.cc: copies of a request go out by its plan, or it waits in its service's queue. `front`: it waited
-// before.
+// dispatch.cc: once the request's last change is confirmed, copies of it go out by its plan, or it waits in
+// its service's queue. `front`: it waited before.
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front);
-// The same once the request's last change is confirmed.
-void dispatch_when_confirmed(Turn& turn, RequestHandle id, uint32_t wanted);
+// One of its paths waits until then.
+void wait_for_standbys(Turn& turn, RequestHandle id);
 // Acknowledgements have come.
 void dispatch_confirmed(Turn& turn);
 // Another copy of a request that has waited before: false when it must wait again, which is the caller's.
 bool dispatch_again(Turn& turn, RequestHandle id);
+// The time of a request's further copy has come: hedge and backup.
+void dispatch_further(Turn& turn, RequestHandle id);
+// The next copy of one of a request's paths (numbered from 1) goes to the replica that was chosen for it.
+void walk_path(Turn& turn, RequestHandle id, uint32_t number);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
 
@@ -76,9 +80,23 @@ void copy_gone(Turn& turn, RequestHandle id, wire::Fate fate);
 
 // halt_siblings.cc: what the disposal says about the copies that are no longer needed.
 void halt_siblings(Turn& turn, Request& request, CopyId except);
+// Its client wants it no more: all go, whatever the disposal.
+void halt_all(Turn& turn, Request& request);
+// Halts whose time has come leave, those for one replica together.
+void send_halts(Turn& turn);
 
 // next_level.cc: the winner's result becomes the next level's input.
 void next_level(Turn& turn, RequestHandle id, Payload result);
+
+// next_on_path.cc: requests that go by fixed paths; each goes on by itself.
+// The copy that was under way on a path has ended.
+void path_done(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name,
+               wire::Done& done);
+// A path's copy has gone without a result. True if another path is still alive, and that is that; else the
+// request goes on like any other whose copies are gone.
+bool path_broken(Turn& turn, Request& request, uint32_t number);
+// The standbys have acknowledged what some paths wait for.
+void walk_waiting_paths(Turn& turn, RequestHandle id);
 
 // reply.cc: the request ends; its client hears of it, and a small record of the outcome stays until the
 // client's low-water mark passes it.

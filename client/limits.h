@@ -25,8 +25,8 @@ inline constexpr size_t kKeptAfterBurst = 4096;
 
 // What a request takes in a Submit's envelope, and what each of its levels does beside the service's name:
 // bytes, from above.
-inline constexpr size_t kRequestEnvelope = 64;
-inline constexpr size_t kLevelEnvelope = 16;
+inline constexpr size_t kRequestEnvelope = 80;
+inline constexpr size_t kLevelEnvelope = 24;
 // Of one Submit, unless one request alone is larger: bytes of its envelope, estimated from above, and of
 // payloads.
 inline constexpr size_t kMaxFrameEnvelope = 256 * 1024;

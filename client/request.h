@@ -16,14 +16,30 @@ namespace redoubt {
 // counts.
 struct Level {
   std::string service{};  // 1 to 255 bytes
-  uint32_t copies = 1;    // 1 to 64; fewer run when fewer replicas are there
+  // 1 to 64; fewer run when fewer replicas are there. 0: what the brokers' settings say of the service, 1
+  // when they say nothing.
+  uint32_t copies = 0;
   bool operator==(const Level&) const = default;
+};
+
+// How copies of a request are arranged. ARCHITECTURE.md tells each in full.
+enum class Redundancy : uint8_t {
+  kDefault,   // what the brokers' settings say of a level's service; kPerLevel when they say nothing
+  kSingle,    // one copy; another only after a failure
+  kPerLevel,  // as many as each level's `copies`; the first success goes to the next level
+  kPaths,     // so many paths of distinct replicas, one of each level, each walked to its end
+  kBackup,    // one copy, and a second one later, in a time kept free for it on another replica
+  kSpare,     // one copy; what is lost with its replica runs on a replica kept for that (--spare)
+  kHedge,     // one copy, and another one when that takes longer than is usual
+  kAuto       // the manager chooses for every request, from what it measures
 };
 
 // What happens to the copies that are no longer needed.
 enum class Disposal : uint8_t {
+  kDefault,       // what the brokers' settings say of a level's service; kOnCompletion when they say nothing
   kNone,          // they run to their end
   kExpire,        // they go when the deadline or the wait limit passes
+  kTwoPhase,      // those that wait go after the first phase if one has succeeded in it; else as kExpire
   kOnCompletion,  // they go when one of them has succeeded
   kOnStart,       // they go when one of them has started
 };
@@ -36,7 +52,15 @@ struct Request {
   std::chrono::nanoseconds deadline = std::chrono::seconds(5);
   // On the time spent waiting in queues, summed over the levels. Zero: no limit.
   std::chrono::nanoseconds wait_limit = std::chrono::nanoseconds::zero();
-  Disposal disposal = Disposal::kOnCompletion;
+  Redundancy redundancy = Redundancy::kDefault;
+  Disposal disposal = Disposal::kDefault;
+  // kTwoPhase: the first phase as a share of what is left of the wait limit (of the deadline, if there is
+  // none) when a copy is sent. Above 0, at most 1.
+  double first_phase = 0.5;
+  // How much depends on it: kBackup gives a higher class a backup more often, and earlier. Above 0, below 1.
+  double service_class = 0.5;
+  // What one level takes, if the caller knows; zero: as the brokers measure it.
+  std::chrono::nanoseconds service_time = std::chrono::nanoseconds::zero();
 };
 
 // How a request ended.
@@ -60,6 +84,7 @@ enum class Refusal : uint8_t {
   kInvalid,      // no level, too many levels or copies, a name too long
   kStopping,     // the broker is shutting down
   kResultGone,   // completed before it was sent again, and its result is no longer held
+  kTooLate,      // it could no longer finish within its deadline
 };
 
 // How one level went.
@@ -89,6 +114,7 @@ struct Reply {
 // The words for people, logs and JSON: `no_broker`, `queue_full`, `on-completion`.
 const char* name_of(Status status);
 const char* name_of(Refusal reason);
+const char* name_of(Redundancy redundancy);
 const char* name_of(Disposal disposal);
 
 }  // namespace redoubt

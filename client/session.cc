@@ -2,6 +2,7 @@
 #include "client/session.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "client/words.h"
 #include "wire/limits.h"
@@ -10,6 +11,16 @@ namespace redoubt::client {
 
 namespace {
 constexpr Duration kLongestBudget = wire::budget(wire::kMaxBudgetUs);
+
+uint16_t thousandths(double share) { return static_cast<uint16_t>(std::lround(share * 1000)); }
+
+wire::Policy policy_of(const Request& request) {
+  wire::Policy policy;
+  policy.redundancy = static_cast<wire::Redundancy>(request.redundancy);
+  policy.disposal = static_cast<wire::Disposal>(request.disposal);
+  if (policy.disposal == wire::Disposal::kTwoPhase) policy.first_phase = thousandths(request.first_phase);
+  return policy;
+}
 }  // namespace
 
 Session::Session(Duration overtime) : overtime_(overtime) {}
@@ -38,16 +49,21 @@ uint64_t Session::submit(Time started, const Request& request, Token token) {
   pending.sent = false;
   deadlines_.set(id, pending.deadline);
 
+  const wire::Policy policy = policy_of(request);
   wire::Request& to = pending.request;
   to.seq = seq;
   to.levels.resize(request.levels.size());
   for (size_t i = 0; i < request.levels.size(); ++i) {
     to.levels[i].service = request.levels[i].service;
     to.levels[i].copies = request.levels[i].copies;
+    to.levels[i].policy = policy;
   }
   // A limit below a microsecond is still a limit.
   to.wait_limit_us = static_cast<uint64_t>(to_us(request.wait_limit + std::chrono::nanoseconds(999)));
-  to.disposal = static_cast<wire::Disposal>(request.disposal);
+  // What is not told costs no bytes.
+  to.service_class =
+      request.service_class == redoubt::Request{}.service_class ? 0 : thousandths(request.service_class);
+  to.service_time_us = static_cast<uint64_t>(to_us(request.service_time));
   to.payload = request.payload;
   return seq;
 }

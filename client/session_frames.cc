@@ -86,7 +86,8 @@ void Session::put(Time now, const Pending& pending, wire::Request& out) const {
   const Duration told = overtime_ > Duration::zero() ? left : left - margin(left);
   out.deadline_us = static_cast<uint64_t>(std::max<int64_t>(to_us(told), 1));
   out.wait_limit_us = from.wait_limit_us;
-  out.disposal = from.disposal;
+  out.service_class = from.service_class;
+  out.service_time_us = from.service_time_us;
   out.resend = pending.sent;
   out.payload = from.payload;
 }

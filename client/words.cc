@@ -10,13 +10,17 @@ namespace redoubt {
 // The public enumerations are the wire's own, kept apart so that what is installed needs neither wire/ nor
 // protobuf.
 static_assert(static_cast<int>(Status::kCancelled) == static_cast<int>(wire::Status::kCancelled));
-static_assert(static_cast<int>(Refusal::kResultGone) == static_cast<int>(wire::Refusal::kResultGone));
+static_assert(static_cast<int>(Refusal::kTooLate) == static_cast<int>(wire::Refusal::kTooLate));
+static_assert(static_cast<int>(Redundancy::kAuto) == static_cast<int>(wire::Redundancy::kAuto));
 static_assert(static_cast<int>(Disposal::kOnStart) == static_cast<int>(wire::Disposal::kOnStart));
 
 const char* name_of(Status status) {
   return status == Status::kNoBroker ? "no_broker" : wire::name_of(static_cast<wire::Status>(status));
 }
 const char* name_of(Refusal reason) { return wire::name_of(static_cast<wire::Refusal>(reason)); }
+const char* name_of(Redundancy redundancy) {
+  return wire::name_of(static_cast<wire::Redundancy>(redundancy));
+}
 const char* name_of(Disposal disposal) { return wire::name_of(static_cast<wire::Disposal>(disposal)); }
 
 namespace client {
@@ -28,15 +32,26 @@ std::string invalid_level(const Level& level, size_t number) {
   if (level.service.size() > wire::kMaxNameBytes)
     return where + "a service name of " + std::to_string(level.service.size()) + " bytes, the limit is " +
            std::to_string(wire::kMaxNameBytes);
-  if (level.copies == 0 || level.copies > wire::kMaxCopies)
-    return where + std::to_string(level.copies) + " copies, it must be from 1 to " +
-           std::to_string(wire::kMaxCopies);
+  if (level.copies > wire::kMaxCopies)
+    return where + std::to_string(level.copies) + " copies, the limit is " + std::to_string(wire::kMaxCopies);
   return {};
 }
 
 std::string readable(Duration duration) {
   // Down to the microsecond: the rest of a computed deadline's digits tells a person nothing.
   return format_duration(std::chrono::duration_cast<std::chrono::microseconds>(duration));
+}
+
+// Shares travel in thousandths: what rounds to nothing would be taken for "not given".
+bool is_share(double share, double most) { return share >= 0.0005 && share <= most; }
+
+std::string invalid_policy(const Request& request) {
+  if (request.redundancy > Redundancy::kAuto) return "an unknown redundancy";
+  if (request.disposal > Disposal::kOnStart) return "an unknown disposal";
+  if (!is_share(request.first_phase, 1)) return "the first phase must be from 0.001 to 1";
+  if (!is_share(request.service_class, 0.9995)) return "the class must be from 0.001 to 0.999";
+  if (request.service_time < Duration::zero()) return "the service time must not be negative";
+  return {};
 }
 
 }  // namespace
@@ -51,8 +66,7 @@ std::string what_is_invalid(const Request& request) {
     if (std::string wrong = invalid_level(level, ++number); !wrong.empty()) return wrong;
   if (request.deadline <= Duration::zero()) return "the deadline must be above zero";
   if (request.wait_limit < Duration::zero()) return "the wait limit must not be negative";
-  if (request.disposal > Disposal::kOnStart) return "an unknown disposal";
-  return {};
+  return invalid_policy(request);
 }
 
 std::string too_large_text(uint64_t size, uint64_t limit) {

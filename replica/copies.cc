@@ -1,5 +1,6 @@
 // The queue and the workers: how a copy comes, waits, runs and ends; see replica.h.
 #include <algorithm>
+#include <utility>
 
 #include "core/utf8.h"
 #include "replica/replica.h"
@@ -56,19 +57,32 @@ void Replica::on(Turn& turn, CopyArrived& event) {
   held.max_result = peer->max_payload;
   held.tell_start = copy.tell_start;
   held.standing = Standing::kOwned;
-  held.running = held.halted = held.announced = false;
+  held.running = held.halted = held.announced = held.condemned = held.gives_way = false;
+  held.phase_ends = copy.phase_us > 0 ? turn.now + (wire::budget(copy.phase_us) - charged) : kNever;
+  held.extra = copy.extra;
   table_.add(event.link.broker, copy.copy, handle);
-  if (running_ + returns_.size() < settings_.workers && !queue_.first)
-    start(turn, handle);
-  else
-    enqueue(handle);
+  if (!all_workers_busy() && !queue_.first) return start(turn, handle);
+  enqueue(handle);
+  make_way(turn);
+}
+
+// A copy has come that must wait: one that would give way does.
+void Replica::make_way(Turn& turn) {
+  if (extras_.last) stop(turn, extras_.last);
+}
+
+// A running copy is asked to end.
+void Replica::stop(Turn& turn, CopyHandle copy) {
+  Held& held = copies_[copy];
+  if (std::exchange(held.gives_way, false)) take_out(extras_, copy);
+  if (!std::exchange(held.halted, true)) turn.effects.push_back(StopCopy{copy});
 }
 
 // Answers a copy that cannot be taken. True if it did.
 bool Replica::refuse(Turn& turn, const Origin& origin, const CopyArrived& event, Duration charged) {
   const wire::Copy& copy = event.copy;
   Ending ending{.fate = Fate::kFailed, .wait = charged};
-  if (leaving_) {
+  if (leaving_ || (copy.extra && (all_workers_busy() || queue_.first))) {
     ending.fate = Fate::kHaltedQueued;
   } else if (event.payload_skipped) {
     ending.text = "the payload is over the limit of " +
@@ -91,16 +105,18 @@ void Replica::on(Turn& turn, HaltArrived& event) {
   if (peer->phase == Phase::kGreeted)
     return close(turn, *peer, wire::CloseReason::kOutOfOrder, "a halt before the welcome");
   for (const uint64_t id : event.halt.copies) {
-    const CopyHandle copy = table_.find(event.link.broker, id);
-    if (!copy) continue;
-    Held& held = copies_[copy];
-    if (held.running) {
-      if (!held.halted) turn.effects.push_back(StopCopy{copy});
-      held.halted = true;
-      continue;
-    }
-    end_queued(turn, copy, Fate::kHaltedQueued);
+    if (const CopyHandle copy = table_.find(event.link.broker, id)) halt(turn, copy);
   }
+}
+
+void Replica::halt(Turn& turn, CopyHandle copy) {
+  Held& held = copies_[copy];
+  if (held.phase_ends == kNever)
+    return held.running ? stop(turn, copy) : end_queued(turn, copy, Fate::kHaltedQueued);
+  // Two phases: what runs runs on, and later than in the first nothing goes for a sibling's sake.
+  if (held.running || turn.now > held.phase_ends) return;
+  held.condemned = true;
+  heap_.set(copy, due_in_queue(held));
 }
 
 void Replica::on(Turn& turn, CopyStarted& event) {
@@ -119,6 +135,7 @@ void Replica::on(Turn& turn, CopyEnded& event) {
   CHECK(held.running);
   --running_;
   held.running = false;
+  if (std::exchange(held.gives_way, false)) take_out(extras_, event.copy);
   if (held.standing == Standing::kUnwanted) {
     ++counters_.unwanted;
     forget(event.copy);
@@ -190,7 +207,16 @@ void Replica::give_back_queue(Turn& turn) {
 }
 
 void Replica::expire_queued(Turn& turn) {
-  while (!heap_.empty() && heap_.top_key() <= turn.now) end_queued(turn, heap_.top(), Fate::kExpired);
+  while (!heap_.empty() && heap_.top_key() <= turn.now) {
+    const Held& held = copies_[heap_.top()];
+    const bool condemned = held.condemned && held.phase_ends < held.start_before;
+    end_queued(turn, heap_.top(), condemned ? Fate::kHaltedQueued : Fate::kExpired);
+  }
+}
+
+// When a copy that still waits goes by itself.
+Time Replica::due_in_queue(const Held& held) const {
+  return held.condemned ? std::min(held.start_before, held.phase_ends) : held.start_before;
 }
 
 void Replica::return_from_vacation(Turn& turn) {
@@ -199,7 +225,7 @@ void Replica::return_from_vacation(Turn& turn) {
 
 // Who is free takes the next in the queue; who finds nothing goes on vacation, if that is the custom.
 void Replica::employ_workers(Turn& turn) {
-  while (queue_.first && running_ + returns_.size() < settings_.workers) {
+  while (queue_.first && !all_workers_busy()) {
     const CopyHandle copy = queue_.first;
     leave_queue(copy);
     start(turn, copy);
@@ -217,6 +243,8 @@ void Replica::start(Turn& turn, CopyHandle copy) {
   held.running = true;
   ++running_;
   if (held.detached()) detached_.set(copy, held.given_up);
+  held.gives_way = held.extra && !held.detached();
+  if (held.gives_way) append(extras_, copy);
   turn.effects.push_back(StartCopy{.copy = copy,
                                    .service = held.service,
                                    .level = held.origin.level,
@@ -231,7 +259,7 @@ void Replica::start(Turn& turn, CopyHandle copy) {
 
 void Replica::enqueue(CopyHandle copy) {
   append(queue_, copy);
-  heap_.set(copy, copies_[copy].start_before);
+  heap_.set(copy, due_in_queue(copies_[copy]));
 }
 
 void Replica::leave_queue(CopyHandle copy) {

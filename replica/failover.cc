@@ -111,17 +111,20 @@ void Replica::orphan_copies_of(Turn& turn, LinkId link) {
   });
 }
 
-// What its manager had halted is wanted by nobody; a replica that leaves waits for nobody.
+// What its manager had halted is wanted by nobody, and extra copies only by whoever thought of them; a
+// replica that leaves waits for nobody.
 void Replica::detach(Turn& turn, CopyHandle copy) {
   Held& held = copies_[copy];
   table_.erase(held.origin.link.broker, held.origin.copy);
   held.standing = Standing::kOrphan;
   held.given_up = std::min(held.deadline, later(turn.now, kOrphanTime));
+  if (std::exchange(held.gives_way, false)) take_out(extras_, copy);
   if (held.waits())
-    heap_.set(copy, std::min(held.start_before, held.given_up));
+    heap_.set(copy, std::min(due_in_queue(held), held.given_up));
   else
     detached_.set(copy, held.given_up);
-  if (held.halted || leaving_ || held.given_up <= turn.now || settings_.on_failover == OnFailover::kDiscard)
+  if (held.halted || held.extra || leaving_ || held.given_up <= turn.now ||
+      settings_.on_failover == OnFailover::kDiscard)
     give_up(turn, copy);
 }
 
@@ -207,7 +210,7 @@ void Replica::adopt(Turn& turn, const Peer& peer, const wire::Adopted& adopted) 
   held->standing = Standing::kOwned;
   held->max_result = peer.max_payload;
   table_.add(peer.link.broker, adopted.copy, copy);
-  if (held->waits()) return heap_.set(copy, held->start_before);
+  if (held->waits()) return heap_.set(copy, due_in_queue(*held));
   if (held->announced) send_started(turn, *held);
 }
 

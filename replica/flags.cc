@@ -39,6 +39,7 @@ void add_flags(Options& options, Flags& flags) {
   options.add_choice("on-failover", flags.on_failover,
                      {{"adopt", OnFailover::kAdopt}, {"discard", OnFailover::kDiscard}},
                      "copies of a manager that is gone run on for the next one, or are dropped");
+  options.add("spare", flags.spare, "run only what another replica has lost");
   options.section("How much it does at once");
   options.add("workers", flags.workers, {1, wire::kMaxWorkers}, "copies that run at the same time");
   options.add("queue-limit", flags.queue_limit, {0, kMaxQueueLimit}, "copies that wait for a worker");

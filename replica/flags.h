@@ -24,6 +24,7 @@ struct Flags {
   std::string name;
   std::string cluster = "redoubt";
   OnFailover on_failover = OnFailover::kAdopt;
+  bool spare = false;
   Duration busy_poll = net::kBusyPoll;
   std::optional<uint64_t> seed;
   std::optional<Distribution> vacation;

@@ -94,8 +94,8 @@ void Replica::on(Turn& turn, LinkUp& event) {
                     .link_generation = event.link.generation,
                     .sent_us = to_us(turn.now)};
   turn.effects.push_back(Send{peer.link, std::move(hello)});
-  turn.effects.push_back(
-      Send{peer.link, wire::Register{settings_.services, settings_.workers, settings_.queue_limit}});
+  turn.effects.push_back(Send{peer.link, wire::Register{settings_.services, settings_.workers,
+                                                        settings_.queue_limit, settings_.spare}});
 }
 
 void Replica::on(Turn& turn, LinkLost& event) {

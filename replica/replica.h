@@ -45,6 +45,7 @@ struct Settings {
   std::optional<Distribution> vacation{};
   uint64_t seed = 1;
   OnFailover on_failover = OnFailover::kAdopt;
+  bool spare = false;  // it wants only what another replica has lost
 };
 
 // What the replica dropped without telling anybody: for tests and the log.
@@ -127,6 +128,11 @@ class Replica {
     Time given_up;       // while detached: when it is dropped at the latest, started or not
     uint64_t max_result = 0;
     bool tell_start = false;
+    // Disposal two-phase: a halt that comes by then takes effect then, if the copy still waits.
+    Time phase_ends = kNever;
+    bool condemned = false;  // such a halt has come
+    bool extra = false;      // it runs only while nothing else wants its worker
+    bool gives_way = false;  // and is among extras_
     Standing standing = Standing::kOwned;
     bool running = false;
     bool halted = false;
@@ -187,6 +193,11 @@ class Replica {
   Ending judge(const Held& held, CopyEnded& event) const;
   static Ending too_large(Ending ending, size_t bytes, uint64_t limit);
   void end_queued(Turn& turn, CopyHandle copy, wire::Fate fate);
+  void halt(Turn& turn, CopyHandle copy);
+  void stop(Turn& turn, CopyHandle copy);
+  void make_way(Turn& turn);
+  bool all_workers_busy() const { return running_ + returns_.size() >= settings_.workers; }
+  Time due_in_queue(const Held& held) const;
   void give_back_queue(Turn& turn);
   void expire_queued(Turn& turn);
   void return_from_vacation(Turn& turn);
@@ -226,6 +237,7 @@ class Replica {
   CopyTable table_;
   IndexedHeap<CopyHandle, Time, HeapPlace> heap_{HeapPlace{&copies_}};  // every queued copy, by start_before
   Row queue_;                                                           // the same, in order of arrival
+  Row extras_;  // copies that run and would give way, the newest last
   std::priority_queue<Time, std::vector<Time>, std::greater<>> returns_;  // of workers on vacation
   uint32_t running_ = 0;
   wire::Epoch highest_;  // copies of an epoch below it are dropped

@@ -26,6 +26,7 @@ Settings settings_of(const Flags& flags) {
   settings.vacation = flags.vacation;
   settings.seed = *flags.seed;
   settings.on_failover = flags.on_failover;
+  settings.spare = flags.spare;
   return settings;
 }
 

@@ -1,13 +1,16 @@
 // The commands:
 //   broker [queue-limit=N] [attempts=N] [threshold=N] [pick=...] [rate=R] [burst=N] [ack=none|one|all]
+//          [policy=SERVICE(...)] [backup-factor=K] [heartbeat=D]
 //          a new broker, always first
-//   replica NAME SERVICE,... [workers=N] [queue=N]      client NAME      lose NAME      alive NAME
+//   replica NAME SERVICE,... [workers=N] [queue=N] [spare]      client NAME      lose NAME      alive NAME
 //   leaving NAME
-//   submit CLIENT SEQ LEVEL[:K],... [deadline=D] [wait=D] [disposal=none|expire|on-completion|on-start]
+//   submit CLIENT SEQ LEVEL[:K],... [deadline=D] [wait=D] [disposal=...] [redundancy=...] [class=N]
+//   [service-time=D]
 //          [payload=TEXT | bytes=N] [resend] [late=D] [low-water=N] [too-large]
 //   batch CLIENT FIRST-SEQ COUNT LEVEL[:K],... [...]                         one frame with many requests
 //   all-open CLIENT               what it had open before this link it has sent again by now
-//   started REPLICA COPY          done REPLICA COPY ok|failed|expired|halted_queued|halted_running [TEXT]
+//   started REPLICA COPY          done REPLICA|- (who has it) COPY
+//   ok|failed|expired|halted_queued|halted_running [TEXT]
 //          [wait=D] [service=D] [epoch=N] [level=N] [started-expired]
 //   cancel CLIENT SEQ             acknowledge CLIENT LOW-WATER
 //   advance D                     time passes; what is due happens on the way
@@ -20,6 +23,7 @@
 #include <stdexcept>
 
 #include "tests/world_arguments.h"
+#include "wire/policy_text.h"
 
 namespace redoubt::testing {
 
@@ -75,6 +79,8 @@ std::string BrokerWorld::run(const std::string& line) {
   }
   out_.str({});
   (this->*found->second)(arguments);
+  // The end of the turn.
+  if (!state().halts.empty() && state().halts.top_key() <= now_) step(Tick{});
   return out_.str();
 }
 
@@ -86,6 +92,14 @@ void BrokerWorld::set_up(Arguments& arguments) {
   settings.admit_rate = static_cast<double>(arguments.number("rate", 0));
   settings.admit_burst = static_cast<uint32_t>(arguments.number("burst", 1));
   settings.checkpoint_ack = ack_of(arguments.get("ack", "none"));
+  settings.heartbeat = arguments.duration("heartbeat", settings.heartbeat);
+  settings.dead_after = std::max(settings.dead_after, 10 * settings.heartbeat);
+  settings.backup_factor = static_cast<double>(arguments.number("backup-factor", 1));
+  if (arguments.named.count("policy")) {
+    const auto named = parse_policy(arguments.named.at("policy"));
+    if (!named) throw std::runtime_error(named.error());
+    settings.policies.push_back(*named);
+  }
   const std::string pick = arguments.get("pick", "least-loaded");
   settings.pick = pick == "random" ? Pick::kRandom : pick == "p2c" ? Pick::kTwoChoices : Pick::kLeastLoaded;
   broker_ = std::make_unique<Broker>(settings);
@@ -117,9 +131,9 @@ void BrokerWorld::replica(Arguments& arguments) {
   links_[name] = link;
   names_[link] = name;
   wire::Hello hello{1, 1, wire::Role::kReplica, name, "redoubt", ++next_incarnation_, 1, to_us(now_)};
-  const wire::Register registration{split(arguments.at(1), ','),
-                                    static_cast<uint32_t>(arguments.number("workers", 1)),
-                                    static_cast<uint32_t>(arguments.number("queue", 100))};
+  const wire::Register registration{
+      split(arguments.at(1), ','), static_cast<uint32_t>(arguments.number("workers", 1)),
+      static_cast<uint32_t>(arguments.number("queue", 100)), arguments.has("spare")};
   step(ReplicaUp{link, hello, registration, name + ":1"});
 }
 
@@ -150,12 +164,16 @@ void BrokerWorld::leaving(Arguments& arguments) { step(ReplicaLeaving{link_of(ar
 // ---- clients
 
 wire::Request BrokerWorld::request_of(Arguments& arguments, uint64_t seq) {
-  static const std::map<std::string, wire::Disposal> kDisposals{
-      {"none", wire::Disposal::kNone},
-      {"expire", wire::Disposal::kExpire},
-      {"on-completion", wire::Disposal::kOnCompletion},
-      {"on-start", wire::Disposal::kOnStart}};
   wire::Request request;
+  wire::Policy policy;
+  if (arguments.named.count("redundancy")) {
+    const auto redundancy = wire::parse_redundancy(arguments.named.at("redundancy"));
+    if (!redundancy) throw std::runtime_error(redundancy.error());
+    policy.redundancy = *redundancy;
+  }
+  if (arguments.named.count("disposal"))
+    if (const Failure failure = wire::parse_disposal(arguments.named.at("disposal"), policy))
+      throw std::runtime_error(failure->text);
   request.seq = seq;
   const std::string& levels = arguments.words.back() == "resend" || arguments.words.back() == "too-large"
                                   ? arguments.words[arguments.words.size() - 2]
@@ -163,12 +181,14 @@ wire::Request BrokerWorld::request_of(Arguments& arguments, uint64_t seq) {
   for (const std::string& level : split(levels, ',')) {
     const size_t colon = level.find(':');
     const uint32_t copies =
-        colon == std::string::npos ? 1 : static_cast<uint32_t>(std::stoul(level.substr(colon + 1)));
-    request.levels.push_back({level.substr(0, colon), copies});
+        colon == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(level.substr(colon + 1)));
+    request.levels.push_back({level.substr(0, colon), copies, policy});
   }
   request.deadline_us = static_cast<uint64_t>(to_us(arguments.duration("deadline", seconds(5))));
   request.wait_limit_us = static_cast<uint64_t>(to_us(arguments.duration("wait", Duration::zero())));
-  request.disposal = kDisposals.at(arguments.get("disposal", "on-completion"));
+  request.service_class = static_cast<uint32_t>(arguments.number("class", 0));
+  request.service_time_us =
+      static_cast<uint64_t>(to_us(arguments.duration("service-time", Duration::zero())));
   request.resend = arguments.has("resend");
   request.payload = Payload(arguments.get("payload", std::string(arguments.number("bytes", 1), 'x')));
   return request;
@@ -239,7 +259,10 @@ void BrokerWorld::done(Arguments& arguments) {
   done.service_ns =
       static_cast<uint64_t>(arguments.duration("service", std::chrono::milliseconds(1)).count());
   done.started_expired = arguments.has("started-expired");
-  step(CopyDone{link_of(arguments.at(0)), done, arguments.has("too-large")});
+  const std::string& who = arguments.at(0);
+  const Copy* out = state().copies.find(CopyId::of(done.copy));
+  const LinkId from = who == "-" && out ? state().replicas[out->replica].link : link_of(who);
+  step(CopyDone{from, done, arguments.has("too-large")});
 }
 
 // ---- time and what is seen
@@ -285,6 +308,8 @@ void BrokerWorld::print(const Effect& effect) {
          << " deadline " << format_duration(from_us(static_cast<int64_t>(copy.deadline_us)));
     if (copy.limits_wait) out_ << " wait " << format_duration(from_us(static_cast<int64_t>(copy.wait_us)));
     if (copy.tell_start) out_ << " tell-start";
+    if (copy.phase_us) out_ << " phase " << format_duration(from_us(static_cast<int64_t>(copy.phase_us)));
+    if (copy.extra) out_ << " extra";
     out_ << " " << shown(copy.payload) << "\n";
   } else if (const auto* halting = std::get_if<SendHalt>(&effect)) {
     for (const uint64_t id : halting->halt.copies) {
@@ -346,6 +371,19 @@ void BrokerWorld::status(Arguments&) {
       "copies", [](size_t i) { return kCopyFateNames[i]; }, counters.copies);
   line(
       "late", [](size_t i) { return kLateResultNames[i]; }, counters.late_results);
+  const std::pair<const char*, uint64_t> extra[] = {{"hedges", counters.hedges},
+                                                    {"idle", counters.extras},
+                                                    {"gave way", counters.extras_gave_way},
+                                                    {"allowance spent", counters.allowance_spent},
+                                                    {"backups planned", counters.backups_planned},
+                                                    {"sent", counters.backups_sent},
+                                                    {"cancelled", counters.backups_cancelled},
+                                                    {"without slot", counters.backups_without_slot},
+                                                    {"rescued by spares", counters.rescued_by_spares}};
+  std::string text;
+  for (const auto& [what, count] : extra)
+    if (count) text += std::string(" ") + what + " " + std::to_string(count);
+  if (!text.empty()) out_ << "extra copies:" << text << "\n";
   if (counters.joined) out_ << "joined " << counters.joined << "\n";
   if (counters.answered_again) out_ << "answered again " << counters.answered_again << "\n";
 }

@@ -161,14 +161,20 @@ TEST(BadFrame, BytesThatAreNoProtobufAreMalformed) {
 
 TEST(BadFrame, UnknownEnumerationValues) {
   expect_bad(frame(nested(kHello, number(3, 4))), CloseReason::kMalformed, "role");
-  expect_bad(frame(nested(kSubmit, nested(kRequests, number(5, 4)))), CloseReason::kMalformed, "disposal");
+  expect_bad(frame(nested(kSubmit, nested(kRequests, nested(2, number(4, 6))))), CloseReason::kMalformed,
+             "disposal");
+  expect_bad(frame(nested(kSubmit, nested(kRequests, nested(2, number(3, 8))))), CloseReason::kMalformed,
+             "redundancy");
+  expect_bad(frame(nested(kSubmit, nested(kRequests, number(5, 1001)))), CloseReason::kMalformed, "share");
   expect_bad(frame(nested(kReply, number(2, 5))), CloseReason::kMalformed, "status");
-  expect_bad(frame(nested(kReply, number(3, 9))), CloseReason::kMalformed, "reason");
+  expect_bad(frame(nested(kReply, number(3, 10))), CloseReason::kMalformed, "reason");
   expect_bad(frame(nested(kDone, number(4, 5))), CloseReason::kMalformed, "fate");
   expect_bad(frame(nested(kEnlist, number(2, 3))), CloseReason::kMalformed, "kind of broker");
-  expect_bad(frame(nested(kAdd, number(10, 4))), CloseReason::kMalformed, "disposal");
+  expect_bad(frame(nested(kAdd, nested(7, number(4, 6)))), CloseReason::kMalformed, "disposal");
+  expect_bad(frame(nested(kAdd, nested(7, nested(1, "s") + number(2, 1) + number(3, 1)))),
+             CloseReason::kMalformed, "left open");
   expect_bad(frame(nested(kRemove, number(5, 5))), CloseReason::kMalformed, "status");
-  expect_bad(frame(nested(kRemove, number(6, 9))), CloseReason::kMalformed, "reason");
+  expect_bad(frame(nested(kRemove, number(6, 10))), CloseReason::kMalformed, "reason");
 }
 
 TEST(BadFrame, AnUnknownReasonOfAGoodbyeIsStillAGoodbye) {
@@ -240,7 +246,7 @@ TEST(BadFrame, ListsBetweenBrokersOverTheirLimitsAreOversize) {
 
 TEST(BadFrame, AnAddHasLevelsThatAdmissionLetsIn) {
   const auto level = [](const std::string& service, uint64_t copies) {
-    return nested(7, nested(1, service) + number(2, copies));
+    return nested(7, nested(1, service) + number(2, copies) + number(3, 1) + number(4, 1));
   };
   std::string levels;
   for (uint32_t i = 0; i < kMaxLevels; ++i) levels += level(std::string(kMaxNameBytes, 's'), kMaxCopies);

@@ -304,10 +304,11 @@ TEST(Codec, AnAddUsesTheMemoryOfTheLastOneAndKeepsNothingElseOfIt) {
   RandomMessages random(9);
   Add long_one = std::get<Add>(random.of_kind(Message(Add{}).index()));
   long_one.levels.clear();
-  for (uint32_t i = 0; i < kMaxLevels; ++i) long_one.levels.push_back({std::string(100, 's'), 2});
+  const Policy policy{Redundancy::kPerLevel, Disposal::kNone, 0};
+  for (uint32_t i = 0; i < kMaxLevels; ++i) long_one.levels.push_back({std::string(100, 's'), 2, policy});
   long_one.payload = random.payload(10);
   Add short_one;
-  short_one.levels = {{std::string(50, 't'), 1}};
+  short_one.levels = {{std::string(50, 't'), 1, policy}};
   const std::string frames = frames_of({long_one, short_one});
   Decoder decoder = open_decoder();
   Message out;

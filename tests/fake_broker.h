@@ -103,7 +103,7 @@ class FakeBroker final : public net::LinkUser {
   void on_message(net::Link& link, wire::Message& message) override {
     if (std::holds_alternative<wire::Register>(message)) {
       link.set_max_payload(wire::kMaxMaxPayload);
-      link.send(wire::Welcome{.version = 1,
+      link.send(wire::Welcome{.version = wire::kVersionMax,
                               .name = "fake",
                               .epoch = {1, 0},
                               .max_payload = max_payload,

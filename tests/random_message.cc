@@ -97,10 +97,12 @@ void RandomMessages::fill(Request& to) {
   for (Level& level : to.levels) {
     level.service = text(kMaxNameBytes);
     level.copies = small();
+    level.policy = policy();
   }
   to.deadline_us = budget();
   to.wait_limit_us = budget();
-  to.disposal = one_of(Disposal::kOnStart);
+  to.service_class = thousandths();
+  to.service_time_us = budget();
   to.resend = coin();
   to.payload = payload();
 }
@@ -127,7 +129,7 @@ void RandomMessages::fill(Acknowledge& to) { to.low_water = number(wire::kMaxSeq
 void RandomMessages::fill(Reply& to) {
   to.seq = number();
   to.status = one_of(Status::kCancelled);
-  to.reason = one_of(Refusal::kResultGone);
+  to.reason = one_of(Refusal::kTooLate);
   to.text = text(kMaxTextBytes);
   to.level = small();
   to.running = coin();
@@ -143,6 +145,7 @@ void RandomMessages::fill(Register& to) {
   for (std::string& service : to.services) service = "s" + text(kMaxNameBytes - 1);
   to.workers = 1 + static_cast<uint32_t>(number(kMaxWorkers - 1));
   to.queue_limit = small();
+  to.spare = coin();
 }
 
 void RandomMessages::fill(Copy& to) {
@@ -156,6 +159,8 @@ void RandomMessages::fill(Copy& to) {
   to.limits_wait = coin();
   to.wait_us = to.limits_wait ? budget() : 0;
   to.tell_start = coin();
+  to.extra = coin();
+  to.phase_us = budget();
   to.sent_us = time();
   to.payload = payload();
 }
@@ -260,10 +265,12 @@ void RandomMessages::fill(Add& to) {
   to.same_payload = coin();
   to.levels.resize(coin() ? 1 : random_.below(kMaxLevels + 1));
   for (Level& level : to.levels)
-    level = {"s" + text(kMaxNameBytes - 1), 1 + static_cast<uint32_t>(number(kMaxCopies - 1))};
+    level = {"s" + text(kMaxNameBytes - 1), 1 + static_cast<uint32_t>(number(kMaxCopies - 1)),
+             resolved_policy()};
   to.deadline_us = budget();
   to.wait_limit_us = budget();
-  to.disposal = one_of(Disposal::kOnStart);
+  to.service_class = thousandths();
+  to.service_time_us = budget();
   to.level = small();
   to.waited_us = budget();
   to.attempts = small();
@@ -278,7 +285,7 @@ void RandomMessages::fill(Remove& to) {
   to.seq = number();
   to.request = {number(), number(wire::kMaxSeq)};
   to.status = one_of(Status::kCancelled);
-  to.reason = one_of(Refusal::kResultGone);
+  to.reason = one_of(Refusal::kTooLate);
   to.body_dropped = coin();
   to.low_water = number(wire::kMaxSeq);
   to.payload = payload();

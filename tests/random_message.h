@@ -64,6 +64,18 @@ class RandomMessages {
   uint32_t small() { return static_cast<uint32_t>(number()); }
   int64_t time() { return static_cast<int64_t>(number()); }
   uint64_t budget() { return number(wire::kMaxBudgetUs); }
+  uint32_t thousandths() { return static_cast<uint32_t>(number(1000)); }
+  wire::Policy policy() {
+    return {one_of(wire::Redundancy::kAuto), one_of(wire::Disposal::kOnStart),
+            static_cast<uint16_t>(thousandths())};
+  }
+  // One that leaves nothing open.
+  wire::Policy resolved_policy() {
+    wire::Policy some = policy();
+    if (some.redundancy == wire::Redundancy::kDefault) some.redundancy = wire::Redundancy::kAuto;
+    if (some.disposal == wire::Disposal::kDefault) some.disposal = wire::Disposal::kNone;
+    return some;
+  }
   std::string text(size_t most);
   std::vector<uint64_t> ids(size_t most_ids = wire::kMaxBatch, uint64_t most = ~uint64_t{0});
   wire::Epoch epoch() { return {number(wire::kMaxSeq), small()}; }

@@ -60,7 +60,8 @@ TEST_F(ReplicaAdoptTest, WhatFinishedBeforeItsAdoptionIsAnsweredAtOnceWithWhatIt
 TEST_F(ReplicaAdoptTest, AResultThatTheNewManagerCannotTakeIsAFailure) {
   build({.workers = 2, .brokers = 2});
   step(LinkUp{kLink});
-  step(WelcomeArrived{kLink, {.version = 1, .name = "b", .epoch = kFirstEpoch, .max_payload = 5000}});
+  step(WelcomeArrived{
+      kLink, {.version = wire::kVersionMax, .name = "b", .epoch = kFirstEpoch, .max_payload = 5000}});
   connect(kSecond, kFirstEpoch, false);
   arrive(1);
   arrive(2);

@@ -47,7 +47,7 @@ class ReplicaTest : public testing::Test {
   void connect(LinkId link = kLink, wire::Epoch epoch = {1, 0}, bool rules = true) {
     step(LinkUp{link});
     step(WelcomeArrived{link,
-                        {.version = 1,
+                        {.version = wire::kVersionMax,
                          .name = "b",
                          .epoch = epoch,
                          .max_payload = 1000,

@@ -181,8 +181,9 @@ TEST_F(ReplicaOrphansTest, OnlySoManyFinishedOnesAreKeptAndTheOldestGo) {
 TEST_F(ReplicaOrphansTest, OnlySoManyBytesOfResultsAreKeptAndTheOldestGo) {
   build({.workers = 4, .brokers = 2});
   step(LinkUp{kLink});
-  step(WelcomeArrived{kLink,
-                      {.version = 1, .name = "b", .epoch = kFirstEpoch, .max_payload = 2 * kMaxKeptBytes}});
+  step(WelcomeArrived{
+      kLink,
+      {.version = wire::kVersionMax, .name = "b", .epoch = kFirstEpoch, .max_payload = 2 * kMaxKeptBytes}});
   connect(kSecond, kFirstEpoch, false);
   for (const uint64_t id : {1U, 2U, 3U, 4U}) arrive(id);
   step(LinkLost{kLink});

@@ -29,14 +29,19 @@ TEST_F(SessionFramesTest, RequestTravelsAsItWasAsked) {
   Request request{.levels = {{"decode", 2}, {"detect", 3}}, .payload = "bytes", .deadline = 50ms};
   request.wait_limit = 20ms;
   request.disposal = Disposal::kExpire;
+  request.redundancy = Redundancy::kHedge;
+  request.service_class = 0.9;
+  request.service_time = 4ms;
   submit(request);
 
   const wire::Request sent = flush().at(0).requests.at(0);
 
-  EXPECT_EQ(sent.levels, (wire::Levels{{"decode", 2}, {"detect", 3}}));
+  const wire::Policy expire{wire::Redundancy::kHedge, wire::Disposal::kExpire, 0};
+  EXPECT_EQ(sent.levels, (wire::Levels{{"decode", 2, expire}, {"detect", 3, expire}}));
+  EXPECT_EQ(sent.service_class, 900u);
+  EXPECT_EQ(sent.service_time_us, 4000u);
   EXPECT_EQ(sent.payload.view(), "bytes");
   EXPECT_EQ(sent.wait_limit_us, 20000u);
-  EXPECT_EQ(sent.disposal, wire::Disposal::kExpire);
   EXPECT_LE(sent.deadline_us, 50000u);
   EXPECT_GE(sent.deadline_us, 49000u);
 }

@@ -260,11 +260,15 @@ TEST_F(SessionTest, InvalidRequestsAreRefusedHere) {
   const std::vector<Request> invalid{
       {.levels = {}},
       too_deep,
-      {.levels = {{"s", 0}}},
       {.levels = {{"s", 65}}},
       {.levels = {{"", 1}}},
       {.levels = {{std::string(256, 's'), 1}}},
       {.levels = {{"s", 1}}, .payload = {}, .deadline = 0s},
+      {.levels = {{"s", 1}}, .first_phase = 0},
+      {.levels = {{"s", 1}}, .first_phase = 1.1},
+      {.levels = {{"s", 1}}, .service_class = 0},
+      {.levels = {{"s", 1}}, .service_class = 1},
+      {.levels = {{"s", 1}}, .service_time = -1ms},
   };
   for (const Request& request : invalid) submit(request);
 

@@ -39,7 +39,8 @@ class TableTest : public testing::Test {
 
 TEST_F(TableTest, ARequestIsKeptWithAllThatItTakesToRunIt) {
   wire::Add change = add(3, "picture");
-  change.disposal = wire::Disposal::kExpire;
+  change.levels[0].policy.disposal = wire::Disposal::kExpire;
+  change.service_class = 700;
   change.wait_limit_us = 20'000;
   change.waited_us = 5'000;
   change.attempts = 1;
@@ -50,7 +51,8 @@ TEST_F(TableTest, ARequestIsKeptWithAllThatItTakesToRunIt) {
   const Table::Request request = open()[0];
   EXPECT_EQ(request.id, (wire::RequestId{kClient, 3}));
   EXPECT_EQ(request.levels.size(), 2u);
-  EXPECT_EQ(request.disposal, wire::Disposal::kExpire);
+  EXPECT_EQ(request.levels[0].policy.disposal, wire::Disposal::kExpire);
+  EXPECT_EQ(request.service_class, 700u);
   EXPECT_EQ(request.deadline, now_ + milliseconds(4900)) << "less what the message took to come";
   EXPECT_EQ(request.wait_limit, milliseconds(20));
   EXPECT_EQ(request.waited, milliseconds(5));

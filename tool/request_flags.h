@@ -13,17 +13,16 @@
 
 namespace redoubt::tool {
 
-enum class Redundancy : uint8_t { kPerLevel, kSingle };
-
 struct RequestFlags {
   std::vector<Address> brokers{Address{"127.0.0.1", 7400}};
   std::string cluster = ClientOptions{}.cluster;
   std::vector<std::string> levels;
-  std::vector<uint32_t> copies{1};
+  std::vector<uint32_t> copies;
   Duration deadline = std::chrono::seconds(5);
   Duration wait_limit = Duration::zero();
-  Redundancy redundancy = Redundancy::kPerLevel;
-  Disposal disposal = Disposal::kOnCompletion;
+  std::string redundancy, disposal;  // empty: as the brokers' settings say
+  double service_class = redoubt::Request{}.service_class;
+  Duration service_time = Duration::zero();
 };
 
 // Where the brokers are and which cluster they must be.

@@ -27,6 +27,8 @@ inline constexpr Fault kBroken{CloseReason::kMalformed, "an envelope that is no 
 inline constexpr Fault kLongName{CloseReason::kOversize, "a name over the limit"};
 inline constexpr Fault kHugeSeq{CloseReason::kMalformed, "a sequence number beyond any count"};
 inline constexpr Fault kUnknownDisposal{CloseReason::kMalformed, "an unknown disposal"};
+inline constexpr Fault kUnknownRedundancy{CloseReason::kMalformed, "an unknown redundancy"};
+inline constexpr Fault kTooManyThousandths{CloseReason::kMalformed, "a share above the whole"};
 inline constexpr Fault kUnknownStatus{CloseReason::kMalformed, "an unknown status"};
 inline constexpr Fault kUnknownReason{CloseReason::kMalformed, "an unknown reason"};
 inline constexpr Fault kLongText{CloseReason::kOversize, "a text over the limit"};
@@ -39,6 +41,15 @@ template <class Enum>
 bool to_enum(uint64_t number, Enum last, Enum& out) {
   if (number > static_cast<uint64_t>(last)) return false;
   out = static_cast<Enum>(number);
+  return true;
+}
+
+// A share of the whole, in thousandths.
+template <class Number>
+bool get_thousandths(Reader& from, Number& out) {
+  const uint64_t number = from.number();
+  if (number > 1000) return false;
+  out = static_cast<Number>(number);
   return true;
 }
 

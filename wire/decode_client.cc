@@ -6,6 +6,7 @@ namespace redoubt::wire {
 Fault get(Reader from, Level& to) {
   to.service.clear();
   to.copies = 0;
+  to.policy = {};
   while (const uint32_t tag = from.next()) {
     switch (tag) {
       case bytes_tag(1):
@@ -13,6 +14,15 @@ Fault get(Reader from, Level& to) {
         break;
       case varint_tag(2):
         to.copies = from.number32();
+        break;
+      case varint_tag(3):
+        if (!to_enum(from.number(), Redundancy::kAuto, to.policy.redundancy)) return kUnknownRedundancy;
+        break;
+      case varint_tag(4):
+        if (!to_enum(from.number(), Disposal::kOnStart, to.policy.disposal)) return kUnknownDisposal;
+        break;
+      case varint_tag(5):
+        if (!get_thousandths(from, to.policy.first_phase)) return kTooManyThousandths;
         break;
       default:
         return kUnknown;
@@ -24,8 +34,8 @@ Fault get(Reader from, Level& to) {
 namespace {
 
 Fault get(Reader from, Request& to, uint32_t& payload_size) {
-  to.seq = to.deadline_us = to.wait_limit_us = 0;
-  to.disposal = Disposal::kNone;
+  to.seq = to.deadline_us = to.wait_limit_us = to.service_time_us = 0;
+  to.service_class = 0;
   to.resend = false;
   to.payload = {};
   payload_size = 0;
@@ -46,13 +56,16 @@ Fault get(Reader from, Request& to, uint32_t& payload_size) {
         to.wait_limit_us = budget_us(from.number());
         break;
       case varint_tag(5):
-        if (!to_enum(from.number(), Disposal::kOnStart, to.disposal)) return kUnknownDisposal;
+        if (!get_thousandths(from, to.service_class)) return kTooManyThousandths;
         break;
       case varint_tag(6):
         to.resend = from.flag();
         break;
       case varint_tag(7):
         payload_size = from.number32();
+        break;
+      case varint_tag(8):
+        to.service_time_us = budget_us(from.number());
         break;
       default:
         return kUnknown;
@@ -187,7 +200,7 @@ Fault get(Reader from, Reply& to) {
         if (!to_enum(from.number(), Status::kCancelled, to.status)) return kUnknownStatus;
         break;
       case varint_tag(3):
-        if (!to_enum(from.number(), Refusal::kResultGone, to.reason)) return kUnknownReason;
+        if (!to_enum(from.number(), Refusal::kTooLate, to.reason)) return kUnknownReason;
         break;
       case bytes_tag(4):
         to.text = from.bytes();

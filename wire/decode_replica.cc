@@ -90,6 +90,9 @@ Fault get(Reader from, Register& to) {
       case varint_tag(3):
         to.queue_limit = from.number32();
         break;
+      case varint_tag(4):
+        to.spare = from.flag();
+        break;
       default:
         return kUnknown;
     }
@@ -142,6 +145,12 @@ Fault get(Reader from, Copy& to) {
         break;
       case varint_tag(12):
         to.sent_us = from.signed_number();
+        break;
+      case varint_tag(13):
+        to.extra = from.flag();
+        break;
+      case varint_tag(14):
+        to.phase_us = budget_us(from.number());
         break;
       default:
         return kUnknown;

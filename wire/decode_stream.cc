@@ -10,8 +10,9 @@ void clear(Add& to) {
   to.epoch = {};
   to.request = {};
   to.seq = to.deadline_us = to.wait_limit_us = to.waited_us = to.low_water = to.order = 0;
+  to.service_time_us = 0;
+  to.service_class = 0;
   to.progress = to.same_payload = false;
-  to.disposal = Disposal::kNone;
   to.level = to.attempts = 0;
   to.sent_us = 0;
 }
@@ -25,6 +26,8 @@ Fault check(const Add& add) {
     if (level.copies > kMaxCopies) return {CloseReason::kOversize, "too many copies at a level"};
     if (level.service.empty() || level.copies == 0)
       return {CloseReason::kMalformed, "a level of no service or no copy"};
+    if (level.policy.redundancy == Redundancy::kDefault || level.policy.disposal == Disposal::kDefault)
+      return {CloseReason::kMalformed, "a level whose policy has been left open"};
   }
   return kFine;
 }
@@ -92,7 +95,7 @@ Fault get(Reader from, Add& to) {
         to.wait_limit_us = budget_us(from.number());
         break;
       case varint_tag(10):
-        if (!to_enum(from.number(), Disposal::kOnStart, to.disposal)) return kUnknownDisposal;
+        if (!get_thousandths(from, to.service_class)) return kTooManyThousandths;
         break;
       case varint_tag(11):
         to.level = from.number32();
@@ -111,6 +114,9 @@ Fault get(Reader from, Add& to) {
         break;
       case varint_tag(16):
         to.order = from.number();
+        break;
+      case varint_tag(17):
+        to.service_time_us = budget_us(from.number());
         break;
       default:
         return kUnknown;
@@ -141,7 +147,7 @@ Fault get(Reader from, Remove& to) {
         if (!to_enum(from.number(), Status::kCancelled, to.status)) return kUnknownStatus;
         break;
       case varint_tag(6):
-        if (!to_enum(from.number(), Refusal::kResultGone, to.reason)) return kUnknownReason;
+        if (!to_enum(from.number(), Refusal::kTooLate, to.reason)) return kUnknownReason;
         break;
       case varint_tag(7):
         to.body_dropped = from.flag();

@@ -18,9 +18,10 @@ void put(uint32_t field, const Request& request, Writer& to) {
     put(2, request.levels, in);
     in.number(3, request.deadline_us);
     in.number(4, request.wait_limit_us);
-    in.number(5, static_cast<uint64_t>(request.disposal));
+    in.number(5, request.service_class);
     in.flag(6, request.resend);
     in.number(7, request.payload.size());
+    in.number(8, request.service_time_us);
   });
 }
 
@@ -81,7 +82,7 @@ void encode(const Submit& message, Outbox& out) {
   size_t most = 3 * kMaxField;
   uint64_t payload_size = 0;
   for (const Request& request : message.requests) {
-    most += 8 * kMaxField + most_of(request.levels);
+    most += 9 * kMaxField + most_of(request.levels);
     payload_size += request.payload.size();
   }
   write_envelope(kSubmit, most, payload_size, out, [&](Writer& to) {
@@ -131,17 +132,18 @@ void encode(const Reply& message, Outbox& out) {
 }
 
 void encode(const Register& message, Outbox& out) {
-  size_t most = 2 * kMaxField;
+  size_t most = 3 * kMaxField;
   for (const std::string& service : message.services) most += kMaxField + service.size();
   write_envelope(kRegister, most, 0, out, [&](Writer& to) {
     for (const std::string& service : message.services) to.repeated_bytes(1, service);
     to.number(2, message.workers);
     to.number(3, message.queue_limit);
+    to.flag(4, message.spare);
   });
 }
 
 void encode(const Copy& message, Outbox& out) {
-  write_envelope(kCopy, 15 * kMaxField, message.payload.size(), out, [&](Writer& to) {
+  write_envelope(kCopy, 17 * kMaxField, message.payload.size(), out, [&](Writer& to) {
     to.fixed64(1, message.copy);
     put(2, message.epoch, to);
     to.number(3, message.service);
@@ -154,6 +156,8 @@ void encode(const Copy& message, Outbox& out) {
     to.flag(10, message.limits_wait);
     to.flag(11, message.tell_start);
     to.signed_number(12, message.sent_us);
+    to.flag(13, message.extra);
+    to.number(14, message.phase_us);
   });
   out.append(message.payload);
 }

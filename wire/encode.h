@@ -72,7 +72,7 @@ inline void put(uint32_t field, const Epoch& epoch, Writer& to) {
 
 inline size_t most_of(const Levels& levels) {
   size_t most = 0;
-  for (const Level& level : levels) most += 3 * kMaxField + level.service.size();
+  for (const Level& level : levels) most += 6 * kMaxField + level.service.size();
   return most;
 }
 
@@ -81,6 +81,9 @@ inline void put(uint32_t field, const Levels& levels, Writer& to) {
     to.message(field, [&](Writer& one) {
       one.bytes(1, level.service);
       one.number(2, level.copies);
+      one.number(3, static_cast<uint64_t>(level.policy.redundancy));
+      one.number(4, static_cast<uint64_t>(level.policy.disposal));
+      one.number(5, level.policy.first_phase);
     });
   }
 }

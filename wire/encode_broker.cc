@@ -100,7 +100,7 @@ void encode(const Collect& message, Outbox& out) {
 
 void encode(const Add& message, Outbox& out) {
   CHECK(message.levels.size() <= kMaxLevels);
-  const size_t most = kMostOfEpoch + 14 * kMaxField + most_of(message.levels);
+  const size_t most = kMostOfEpoch + 15 * kMaxField + most_of(message.levels);
   write_envelope(kAdd, most, message.payload.size(), out, [&](Writer& to) {
     put(1, message.epoch, to);
     to.number(2, message.seq);
@@ -111,13 +111,14 @@ void encode(const Add& message, Outbox& out) {
     put(7, message.levels, to);
     to.number(8, message.deadline_us);
     to.number(9, message.wait_limit_us);
-    to.number(10, static_cast<uint64_t>(message.disposal));
+    to.number(10, message.service_class);
     to.number(11, message.level);
     to.number(12, message.waited_us);
     to.number(13, message.attempts);
     to.number(14, message.low_water);
     to.signed_number(15, message.sent_us);
     to.number(16, message.order);
+    to.number(17, message.service_time_us);
   });
   out.append(message.payload);
 }

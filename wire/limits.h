@@ -9,8 +9,8 @@
 
 namespace redoubt::wire {
 
-inline constexpr uint32_t kVersionMin = 1;
-inline constexpr uint32_t kVersionMax = 1;
+inline constexpr uint32_t kVersionMin = 2;
+inline constexpr uint32_t kVersionMax = 2;
 
 inline constexpr uint32_t kMaxEnvelope = 1 << 20;         // bytes; a full batch of submits fits
 inline constexpr uint64_t kDefaultMaxPayload = 16 << 20;  // bytes; a broker's --max-payload

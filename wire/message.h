@@ -43,10 +43,23 @@ enum class Refusal : uint8_t {
   kInvalid,      // no level, too many levels or copies, a name too long
   kStopping,     // the broker is shutting down
   kResultGone,   // a re-send of a request that completed, whose result is no longer held
+  kTooLate,      // it can no longer finish within its deadline
 };
 
+// How copies of a request are arranged (ARCHITECTURE.md, plan). The first of each of these is what the
+// manager's settings say of the service.
+enum class Redundancy : uint8_t { kDefault, kSingle, kPerLevel, kPaths, kBackup, kSpare, kHedge, kAuto };
+
 // What happens to the copies that are no longer needed (ARCHITECTURE.md, disposal).
-enum class Disposal : uint8_t { kNone, kExpire, kOnCompletion, kOnStart };
+enum class Disposal : uint8_t { kDefault, kNone, kExpire, kTwoPhase, kOnCompletion, kOnStart };
+
+// How a level is served. What a client leaves open the manager fills in.
+struct Policy {
+  Redundancy redundancy = Redundancy::kDefault;
+  Disposal disposal = Disposal::kDefault;
+  uint16_t first_phase = 0;  // two-phase: its first interval, in thousandths of what is left of the limit
+  bool operator==(const Policy&) const = default;
+};
 
 // How one copy ended at its replica.
 enum class Fate : uint8_t { kOk, kFailed, kExpired, kHaltedQueued, kHaltedRunning };
@@ -115,7 +128,8 @@ struct Dummy {
 
 struct Level {
   std::string service;
-  uint32_t copies = 1;
+  uint32_t copies = 0;  // 0: as the manager's settings say
+  Policy policy{};
   bool operator==(const Level&) const = default;
 };
 using Levels = ShortVector<Level, 2>;
@@ -124,8 +138,9 @@ struct Request {
   uint64_t seq = 0;
   Levels levels;
   uint64_t deadline_us = 0;
-  uint64_t wait_limit_us = 0;  // 0: none
-  Disposal disposal = Disposal::kOnCompletion;
+  uint64_t wait_limit_us = 0;    // 0: none
+  uint32_t service_class = 0;    // in thousandths; 0: the usual
+  uint64_t service_time_us = 0;  // what a level takes; 0: as measured
   bool resend = false;
   Payload payload;
   bool operator==(const Request&) const = default;
@@ -175,6 +190,7 @@ struct Register {
   std::vector<std::string> services;
   uint32_t workers = 1;
   uint32_t queue_limit = 0;
+  bool spare = false;  // it wants only what another replica has lost
   bool operator==(const Register&) const = default;
 };
 
@@ -189,6 +205,8 @@ struct Copy {
   uint64_t wait_us = 0;
   bool limits_wait = false;
   bool tell_start = false;
+  bool extra = false;     // it takes only a worker that has nothing to do, and gives way to others
+  uint64_t phase_us = 0;  // two-phase: a halt counts until so long after its arrival, and takes effect then
   int64_t sent_us = 0;
   Payload payload;
   bool operator==(const Copy&) const = default;
@@ -358,7 +376,8 @@ struct Add {
   Levels levels;
   uint64_t deadline_us = 0;
   uint64_t wait_limit_us = 0;
-  Disposal disposal = Disposal::kOnCompletion;
+  uint32_t service_class = 0;
+  uint64_t service_time_us = 0;
   uint32_t level = 0;
   uint64_t waited_us = 0;
   uint32_t attempts = 0;
@@ -422,6 +441,7 @@ using Message =
 const char* name_of(Role role);
 const char* name_of(Status status);
 const char* name_of(Refusal reason);
+const char* name_of(Redundancy redundancy);
 const char* name_of(Disposal disposal);
 const char* name_of(Fate fate);
 const char* name_of(CloseReason reason);

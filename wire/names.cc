@@ -17,9 +17,11 @@ const char* pick(const std::array<const char*, N>& names, Enum value) {
 
 constexpr std::array kRoles{"unknown", "client", "replica", "broker"};
 constexpr std::array kStatuses{"ok", "failed", "refused", "expired", "cancelled"};
-constexpr std::array kRefusals{"none",         "queue_full", "rate",     "no_replica", "too_large",
-                               "client_limit", "invalid",    "stopping", "result_gone"};
-constexpr std::array kDisposals{"none", "expire", "on-completion", "on-start"};
+constexpr std::array kRefusals{"none",         "queue_full", "rate",     "no_replica",  "too_large",
+                               "client_limit", "invalid",    "stopping", "result_gone", "too_late"};
+constexpr std::array kRedundancies{"default", "single", "per-level", "paths",
+                                   "backup",  "spare",  "hedge",     "auto"};
+constexpr std::array kDisposals{"default", "none", "expire", "two-phase", "on-completion", "on-start"};
 constexpr std::array kFates{"ok", "failed", "expired", "halted_queued", "halted_running"};
 constexpr std::array kCloseReasons{
     "none",          "version",   "cluster",  "role",         "duplicate",      "unknown_message",
@@ -32,8 +34,10 @@ constexpr std::array kMessages{
     "status_reply", "announce", "holding", "adopt",   "enlist",  "pulse",      "vote_ask", "vote",
     "hand_over",    "collect",  "add",     "remove",  "mark",    "client_gone"};
 static_assert(kMessages.size() == std::variant_size_v<Message>);
-static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kResultGone) + 1);
+static_assert(kRefusals.size() == static_cast<size_t>(Refusal::kTooLate) + 1);
 static_assert(kCloseReasons.size() == static_cast<size_t>(CloseReason::kGroup) + 1);
+static_assert(kRedundancies.size() == static_cast<size_t>(Redundancy::kAuto) + 1);
+static_assert(kDisposals.size() == static_cast<size_t>(Disposal::kOnStart) + 1);
 static_assert(kFates.size() == static_cast<size_t>(Fate::kHaltedRunning) + 1);
 
 }  // namespace
@@ -41,6 +45,7 @@ static_assert(kFates.size() == static_cast<size_t>(Fate::kHaltedRunning) + 1);
 const char* name_of(Role role) { return pick(kRoles, role); }
 const char* name_of(Status status) { return pick(kStatuses, status); }
 const char* name_of(Refusal reason) { return pick(kRefusals, reason); }
+const char* name_of(Redundancy redundancy) { return pick(kRedundancies, redundancy); }
 const char* name_of(Disposal disposal) { return pick(kDisposals, disposal); }
 const char* name_of(Fate fate) { return pick(kFates, fate); }
 const char* name_of(CloseReason reason) { return pick(kCloseReasons, reason); }

@@ -108,9 +108,7 @@ void client_cancels(Turn& turn, LinkId link, const wire::Cancel& cancel) {
     if (!client.entries.contains(seq) || client.entries[seq].is != ClientEntry::Is::kPending) continue;
     const RequestHandle id = client.entries[seq].request;
     Request& request = state.requests[id];
-    // Whatever its disposal: the client itself asks for it.
-    request.disposal = wire::Disposal::kOnCompletion;
-    halt_siblings(turn, request, {});
+    halt_all(turn, request);
     reply(turn, id, {.status = wire::Status::kCancelled, .text = "cancelled by the client"});
   }
   forget_below(turn, client, cancel.low_water);

@@ -29,6 +29,11 @@ void deadlines_passed(Turn& turn) {
     if (state.deadlines.empty() || state.deadlines.top_key() > turn.now) return;
     const RequestHandle id = state.deadlines.top();
     Request& request = state.requests[id];
+    if (request.phase == Request::Phase::kRunning && request.further_at <= turn.now &&
+        turn.now < request.deadline) {
+      dispatch_further(turn, id);
+      continue;
+    }
     Outcome outcome{.status = wire::Status::kExpired, .text = where(state, request, turn.now)};
     outcome.running = request.phase == Request::Phase::kRunning && !request.copies.empty();
     if (request.phase == Request::Phase::kQueued)

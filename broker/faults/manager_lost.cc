@@ -25,8 +25,9 @@ RequestHandle inherit_request(Turn& turn, ClientId client, Table::Request& from)
   request.client = client;
   request.id = from.id;
   for (const wire::Level& level : from.levels)
-    request.levels.push_back({known_service(state, level.service), level.copies});
-  request.disposal = from.disposal;
+    request.levels.push_back({known_service(state, level.service), level.copies, level.policy});
+  request.service_class = from.service_class;
+  request.service_time = from.service_time;
   request.order = from.order;
   state.orders = std::max(state.orders, from.order);
   request.arrived = turn.now;
@@ -50,6 +51,8 @@ bool wanted(const State& state, const Replica& replica, const wire::Held& held, 
       replica.memberships[held.service].service != request.levels[held.level].service)
     return false;
   if (replica.outstanding() >= replica.room()) return false;
+  // It walks by paths of this manager's own choosing already.
+  if (!request.paths.empty()) return false;
   // It has been given to others meanwhile: only what runs already is ahead of them.
   if (!request.copies.empty() && request.phase == Request::Phase::kRunning && !held.running) return false;
   return std::none_of(request.copies.begin(), request.copies.end(),
@@ -70,7 +73,7 @@ void adopt(Turn& turn, RequestHandle id, ReplicaId replica, const wire::Held& he
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   request.phase = Request::Phase::kRunning;
-  const CopyId copy = state.add_copy(id, replica, held.level, turn.now);
+  const CopyId copy = state.add_copy(id, {replica}, held.level, request.payload.size(), turn.now);
   state.copies[copy].adopted = true;
   ++state.counters.adopted;
   answer.adopt.adopted.push_back({held.handle, copy.number()});

@@ -24,9 +24,11 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
   state.remove_copy(copy_id);
   Counters::count(state.counters.copies, CopyFate::kLost);
   Request* request = state.requests.find(copy.request);
-  if (!request || request->level > copy.level) return;
+  if (!request || (request->level > copy.level && copy.path == 0)) return;
   if (std::erase(request->copies, copy_id) == 0) return;
-  if (copy.halted && !request->copies.empty()) return;
+  if (copy.path > 0 && path_broken(turn, *request, copy.path)) return;
+  if ((copy.halted || copy.extra) && !request->copies.empty()) return;
+  request->lost = true;
   count_attempt(turn, *request, replica_name + " was lost");
   if (request->attempts >= state.settings.attempts) {
     if (!request->copies.empty()) return;
@@ -82,6 +84,7 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.address = event.address;
   replica.workers = event.registration.workers;
   replica.queue_limit = event.registration.queue_limit;
+  replica.spare = event.registration.spare;
   const uint32_t given = state.settings.replica_threshold;
   replica.threshold = std::min(given ? given : 2 * replica.workers, replica.room());
   replica.last_heard = replica.last_sent = turn.now;
@@ -111,6 +114,7 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
   for (const Membership& membership : replica.memberships)
     std::erase(state.services[membership.service].members, id);
   state.heartbeats.erase(id);
+  state.halts.erase(id);
   state.peers.erase(replica.link);
   if (std::exchange(replica.unheard, false)) --state.unheard_replicas;
   if (!left) ++state.counters.replicas_lost;

@@ -4,11 +4,37 @@
 #include <utility>
 
 #include "broker/steps.h"
+#include "wire/policy_text.h"
 
 namespace redoubt::broker {
 namespace {
 
 using wire::Refusal;
+
+// A level as it will be served: what the client left open is the service's.
+LevelSpec spec_of(ServiceId service, const wire::Level& asked, const ServicePolicy& usual) {
+  LevelSpec spec{service, asked.copies, asked.policy};
+  if (spec.policy.redundancy == wire::Redundancy::kDefault) spec.policy.redundancy = usual.policy.redundancy;
+  if (spec.policy.disposal == wire::Disposal::kDefault) {
+    spec.policy.disposal = usual.policy.disposal;
+    spec.policy.first_phase = usual.policy.first_phase;
+  }
+  if (spec.policy.disposal == wire::Disposal::kTwoPhase && spec.policy.first_phase == 0)
+    spec.policy.first_phase = wire::kUsualFirstPhase;
+  if (spec.copies == 0) spec.copies = usual.copies;
+  return spec;
+}
+
+// Paths go through all levels: the first level's word counts, and its number of copies.
+void agree_on_paths(LevelSpecs& levels) {
+  const bool paths = levels.front().policy.redundancy == wire::Redundancy::kPaths;
+  for (LevelSpec& level : levels) {
+    if (paths) level.policy.redundancy = wire::Redundancy::kPaths;
+    if (paths) level.copies = levels.front().copies;
+    if (!paths && level.policy.redundancy == wire::Redundancy::kPaths)
+      level.policy.redundancy = wire::Redundancy::kPerLevel;
+  }
+}
 
 // Why a request cannot be served whatever the load is, or kNone. Fills `levels`.
 Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, bool again, LevelSpecs& levels,
@@ -25,7 +51,7 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, bo
              std::to_string(level.service.size());
       return Refusal::kInvalid;
     }
-    if (level.copies == 0 || level.copies > wire::kMaxCopies) {
+    if (level.copies > wire::kMaxCopies) {
       text = "copies at level " + level.service + " must be 1 to " + std::to_string(wire::kMaxCopies) +
              ", not " + std::to_string(level.copies);
       return Refusal::kInvalid;
@@ -35,8 +61,9 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, bo
       text = "no replica ever offered service '" + level.service + "'";
       return Refusal::kNoReplica;
     }
-    levels.push_back({*service, level.copies});
+    levels.push_back(spec_of(*service, level, turn.state.services[*service].policy));
   }
+  agree_on_paths(levels);
   return Refusal::kNone;
 }
 
@@ -99,7 +126,8 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.client = client_id;
   request.id = {client.incarnation, asked.seq};
   request.levels = levels;
-  request.disposal = asked.disposal;
+  request.service_class = asked.service_class > 0 ? asked.service_class : kUsualClass;
+  request.service_time = from_us(static_cast<int64_t>(asked.service_time_us));
   request.order = ++state.orders;
   request.arrived = turn.now;
   request.deadline = later(turn.now, from_us(static_cast<int64_t>(asked.deadline_us)) - charge);
@@ -110,7 +138,12 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.attempts = request.dispatched = 0;
   request.phase = Request::Phase::kRunning;
   request.sent_before = asked.resend;
-  request.started = false;
+  request.started = request.lost = false;
+  request.first_sent = turn.now;
+  request.further_at = kNever;
+  request.reserved = {};
+  request.slot = {};
+  request.paths.clear();
   request.copies.clear();
   request.failed.clear();
   request.failure.clear();
@@ -168,7 +201,7 @@ void admit_one(Turn& turn, ClientId client_id, wire::Request& asked, bool too_la
   if (spent)
     return reply(turn, id,
                  {.status = wire::Status::kExpired, .text = "the deadline passed on the way to the broker"});
-  dispatch_when_confirmed(turn, id, levels.front().copies);
+  dispatch_or_queue(turn, id, levels.front().copies, false);
 }
 
 }  // namespace

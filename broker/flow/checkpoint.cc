@@ -42,10 +42,12 @@ void fill_add(const State& state, const Request& request, Time now, wire::Add& a
   for (size_t i = 0; i < add.levels.size(); ++i) {
     add.levels[i].service = state.services[request.levels[i].service].name;
     add.levels[i].copies = request.levels[i].copies;
+    add.levels[i].policy = request.levels[i].policy;
   }
   add.deadline_us = left_us(request.deadline - now);
   add.wait_limit_us = left_us(request.wait_limit);
-  add.disposal = request.disposal;
+  add.service_class = request.service_class;
+  add.service_time_us = left_us(request.service_time);
   add.level = request.level;
   add.waited_us = left_us(request.waited);
   add.attempts = request.attempts;

@@ -27,6 +27,9 @@ void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& d
   const auto total_ns = static_cast<double>(std::chrono::nanoseconds(turn.now - copy.sent).count());
   const double round_trip_ns = std::max(0.0, total_ns - service_ns - static_cast<double>(done.wait_ns));
   smooth(replica.service_ns, std::max(1.0, service_ns), kSmoothing);
+  Service& service = turn.state.services[copy.service];
+  smooth(service.service_ns, std::max(1.0, service_ns), kSmoothing);
+  service.service_times.record(std::chrono::nanoseconds(done.service_ns));
   // The shortest counts most: a long one may be our own delay, and must not feed on itself.
   const bool shorter = round_trip_ns < replica.round_trip_ns;
   smooth(replica.round_trip_ns, round_trip_ns, shorter ? 0.5 : kSmoothing / 4);
@@ -58,7 +61,8 @@ bool dropped(Turn& turn, LinkId from, CopyId id, const wire::Epoch& epoch) {
 bool may_have_expired(const Turn& turn, const Request& request, const Copy& copy) {
   constexpr Duration kSlack = std::chrono::milliseconds(5);
   if (turn.now + kSlack >= request.deadline) return true;
-  const Duration left_when_sent = request.wait_limit - request.waited - copy.waited_here;
+  const Duration behind = copy.path > 0 ? request.paths[copy.path - 1].waited : request.waited;
+  const Duration left_when_sent = request.wait_limit - behind - copy.waited_here;
   return request.limits_wait() && turn.now - copy.sent + kSlack >= left_when_sent;
 }
 
@@ -87,10 +91,19 @@ CopyFate fate_of_loser(Fate fate) {
   CHECK(false);
 }
 
+// How long the level's first copy took; or, if a further one was faster, that it took longer than this.
+void note_answer(Turn& turn, const Request& request, Service& service) {
+  if (request.policy().redundancy != wire::Redundancy::kHedge || request.attempts > 0) return;
+  service.answer_times.record(turn.now - request.first_sent);
+  ++service.answers;
+}
+
 void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name, wire::Done& done) {
   State& state = turn.state;
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
+  if (request.slot && turn.now < request.further_at) ++state.counters.backups_cancelled;
+  state.drop_further(request);
   request.level = copy.level;  // an adopted copy may have been ahead of what was known of its request
   Service& service = state.services[request.service()];
   const Duration wait = copy.waited_here + std::chrono::nanoseconds(done.wait_ns);
@@ -104,10 +117,41 @@ void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& repl
   service.wait_us.record(report.wait_us);
   service.service_us.record(report.service_us);
   halt_siblings(turn, request, {});
+  note_answer(turn, request, service);
   if (request.level + 1 < request.levels.size())
     next_level(turn, id, std::move(done.payload));
   else
     reply(turn, id, {.status = wire::Status::kOk, .payload = std::move(done.payload)});
+}
+
+// Whether its result would be of use. One that is ahead of its level counts, and so does one on a path.
+bool wanted(const Request* request, const Copy& copy) {
+  if (!request) return false;
+  return copy.path > 0 ? !request->paths.empty() : copy.level >= request->level;
+}
+
+// It has ended without a result, and its request goes on.
+void copy_failed(Turn& turn, Request& request, const Copy& copy, const Replica& replica,
+                 const wire::Done& done) {
+  // The level the request is known to be at goes on as if a copy ahead of it, or on a path behind it, had not
+  // been.
+  const bool counts = copy.level == request.level;
+  if (counts) {
+    if (done.fate == Fate::kFailed) {
+      avoid(request, copy.replica);
+      count_attempt(turn, request, replica.name + ": " + done.text);
+    } else if (done.fate != Fate::kExpired && copy.extra && !copy.halted) {
+      ++turn.state.counters.extras_gave_way;
+    } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
+      // Given back without being asked: not for ever, and not to the same one again.
+      avoid(request, copy.replica);
+      count_attempt(turn, request, replica.name + " gave it back");
+    }
+  }
+  if (copy.path > 0 && path_broken(turn, request, copy.path)) return;
+  // The level goes on without this copy: what it has waited counts.
+  if (request.copies.empty()) request.level_wait += std::chrono::nanoseconds(done.wait_ns);
+  copy_gone(turn, copy.request, counts ? done.fate : Fate::kHaltedQueued);
 }
 
 }  // namespace
@@ -119,8 +163,8 @@ void copy_started(Turn& turn, LinkId from, const wire::Started& started) {
   const Copy& copy = state.copies[id];
   state.replicas[copy.replica].reported = started.load;
   Request* request = state.requests.find(copy.request);
-  if (!request || request->level != copy.level || request->disposal != wire::Disposal::kOnStart ||
-      copy.halted)
+  if (!request || request->level != copy.level || copy.path > 0 || copy.halted ||
+      request->policy().disposal != wire::Disposal::kOnStart)
     return;
   if (!request->started) halt_siblings(turn, *request, id);
   request->started = true;
@@ -153,30 +197,17 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   if (done.started_expired) ++state.counters.started_expired;
   state.remove_copy(id);
 
-  const bool wanted = request && copy.level >= request->level;
-  const bool ahead = wanted && copy.level > request->level;
-  // A copy that was ahead may have been passed by its own level: then only its success is of use.
-  const bool listed = wanted && std::erase(request->copies, id) > 0;
-  if (wanted && done.fate == Fate::kOk) {
+  if (done.fate == Fate::kOk && wanted(request, copy)) {
+    std::erase(request->copies, id);
     Counters::count(state.counters.copies, CopyFate::kWon);
-    win(turn, copy.request, copy, replica.name, done);
+    if (copy.path > 0)
+      path_done(turn, copy.request, copy, replica.name, done);
+    else
+      win(turn, copy.request, copy, replica.name, done);
   } else {
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
-    if (listed) {
-      if (ahead) {
-        // The level the request is known to be at goes on as if this copy had not been.
-      } else if (done.fate == Fate::kFailed) {
-        avoid(*request, copy.replica);
-        count_attempt(turn, *request, replica.name + ": " + done.text);
-      } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
-        // Given back without being asked: not for ever, and not to the same one again.
-        avoid(*request, copy.replica);
-        count_attempt(turn, *request, replica.name + " gave it back");
-      }
-      // The level goes on without this copy: what it has waited counts.
-      if (request->copies.empty()) request->level_wait += std::chrono::nanoseconds(done.wait_ns);
-      copy_gone(turn, copy.request, ahead ? Fate::kHaltedQueued : done.fate);
-    }
+    if (wanted(request, copy) && std::erase(request->copies, id) > 0)
+      copy_failed(turn, *request, copy, replica, done);
   }
   serve_queues(turn, copy.replica);
 }

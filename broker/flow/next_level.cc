@@ -17,12 +17,13 @@ void next_level(Turn& turn, RequestHandle id, Payload result) {
   state.hold(request, std::move(result));
   request.level_wait = Duration::zero();
   request.attempts = request.dispatched = 0;
-  request.started = false;
+  request.started = request.lost = false;
+  state.drop_further(request);
   request.copies.clear();
   request.failed.clear();
   request.failure.clear();
   checkpoint_add(turn, request, Progress::kLevel);
-  dispatch_when_confirmed(turn, id, request.levels[request.level].copies);
+  dispatch_or_queue(turn, id, request.levels[request.level].copies, false);
 }
 
 }  // namespace redoubt::broker

@@ -22,6 +22,8 @@ void release(Turn& turn, RequestHandle id) {
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   state.deadlines.erase(id);
+  state.drop_further(request);
+  request.paths.clear();
   state.hold(request, {});
   request.copies.clear();
   state.requests.give_back(id);

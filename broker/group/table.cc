@@ -112,7 +112,8 @@ std::string Table::apply(Time now, Duration charge, wire::Add& add) {
     Request& fresh = requests_[entry->request];
     fresh.id = add.request;
     fresh.levels = std::move(add.levels);
-    fresh.disposal = add.disposal;
+    fresh.service_class = add.service_class;
+    fresh.service_time = wire::budget(add.service_time_us);
     fresh.level = 0;
     fresh.payload = {};
     fresh.digest = 0;

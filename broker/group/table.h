@@ -25,7 +25,8 @@ class Table {
   struct Request {
     wire::RequestId id;
     wire::Levels levels;
-    wire::Disposal disposal = wire::Disposal::kOnCompletion;
+    uint32_t service_class = 0;  // thousandths
+    Duration service_time{};
     Time deadline;
     Duration wait_limit{};
     uint32_t level = 0;

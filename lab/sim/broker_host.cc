@@ -90,8 +90,8 @@ void BrokerHost::connected(ConnId conn, HostId host) {
   Peer& peer = *find(link);
   peer.stage = Stage::kDialled;
   peer.dialled = number;
-  const wire::Hello hello{.version_min = 1,
-                          .version_max = 1,
+  const wire::Hello hello{.version_min = wire::kVersionMin,
+                          .version_max = wire::kVersionMax,
                           .role = wire::Role::kBroker,
                           .name = name(),
                           .cluster = "redoubt",
@@ -204,7 +204,7 @@ void BrokerHost::from_broker(LinkId link, wire::Message& message) {
 }
 
 wire::Welcome BrokerHost::welcome() const {
-  return {.version = 1,
+  return {.version = wire::kVersionMax,
           .name = name(),
           .epoch = node_->epoch(),
           .max_payload = 1 << 20,

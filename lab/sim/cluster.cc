@@ -113,6 +113,7 @@ class Cluster {
       settings.services.push_back(kServices[i % kServices.size()]);
       if (world_.random.chance(0.5)) settings.services.push_back(kServices[(i + 1) % kServices.size()]);
       settings.workers = 1 + static_cast<uint32_t>(world_.random.below(3));
+      settings.spare = i >= kServices.size() && world_.random.chance(0.15);
       if (setup_.discard) settings.on_failover = replica::OnFailover::kDiscard;
       Work work{world_.between(1ms, 20ms), world_.random.chance(0.2) ? 0.1 : 0.0};
       replicas_.push_back(std::make_unique<ReplicaHost>(
@@ -147,9 +148,11 @@ class Cluster {
       request.levels.push_back({kServices[world_.random.below(kServices.size())],
                                 1 + static_cast<uint32_t>(world_.random.below(3))});
     request.payload = "p" + std::to_string(world_.random.below(1000));
-    static constexpr std::array kDisposals{redoubt::Disposal::kNone, redoubt::Disposal::kExpire,
-                                           redoubt::Disposal::kOnCompletion, redoubt::Disposal::kOnStart};
-    request.disposal = kDisposals[world_.random.below(kDisposals.size())];
+    request.disposal = static_cast<redoubt::Disposal>(1 + world_.random.below(5));
+    request.redundancy = static_cast<redoubt::Redundancy>(1 + world_.random.below(7));
+    if (request.redundancy == redoubt::Redundancy::kSingle)
+      for (redoubt::Level& level : request.levels) level.copies = 1;
+    request.service_class = 0.1 + 0.8 * world_.random.unit();
     const bool short_one = world_.random.chance(0.1);
     request.deadline = short_one ? world_.between(5ms, 500ms) : Duration(kAfterwards);
     client.call(request, !short_one);
@@ -325,7 +328,7 @@ class Cluster {
       if (!node) continue;
       if (const broker::State* state = node->state()) {
         if (state->clients.size() || state->requests.size() || state->state_hash || state->window_entries ||
-            state->copies.size())
+            state->copies.size() || state->slots.size())
           judge_.fail("the manager is not empty: " + std::to_string(state->clients.size()) + " clients, " +
                       std::to_string(state->requests.size()) + " requests, " +
                       std::to_string(state->copies.size()) + " copies");
