@@ -25,7 +25,8 @@ Point queues(double rate, uint32_t copies) {
   setup.levels = {
       {.replicas = 5, .service = Distribution(Distribution::Exponential{400us}), .copies = copies}};
   setup.rate = rate;
-  setup.requests = 20000;
+  setup.requests = 5000;
+  setup.warm_up = 200;
   setup.wait_limit = 800us;
   setup.disposal = wire::Disposal::kNone;
   setup.broker.pick = broker::Pick::kRandom;
@@ -40,7 +41,8 @@ Point with_odd(Oddity odd) {
       .replicas = 4, .service = Distribution(Distribution::Exponential{1ms}), .copies = 1, .odd = {odd}};
   setup.levels = {level, level};
   setup.rate = 2000;
-  setup.requests = 5000;
+  setup.requests = 2000;
+  setup.warm_up = 100;
   setup.deadline = 20ms;
   return setup;
 }
@@ -70,16 +72,16 @@ TEST(Experiment, OneCopyWaitsAsInTheFormula) {
   const Estimate share = findings.per_request(&Batch::timely), wait = findings.per_answer(&Batch::first_wait);
   EXPECT_NEAR(share.mean, expected->probability, 4 * share.error);
   EXPECT_NEAR(wait.mean, expected->mean_wait, 4 * wait.error);
-  EXPECT_LT(share.error, 0.02);
-  EXPECT_NEAR(findings.utilisation, 0.64, 0.03);
+  EXPECT_LT(share.error, 0.03);
+  EXPECT_NEAR(findings.utilisation, 0.64, 0.05);
 }
 
 TEST(Experiment, TheFirstWaitIsTheWinnersWhereThereIsOneCopyAndShorterElse) {
-  const Findings one = run(queues(2000, 1)), three = run(queues(2000, 3));
+  const Findings one = run(queues(2000, 1)), two = run(queues(2000, 2));
 
   EXPECT_EQ(one.series(&Batch::timely), one.series(&Batch::first_timely));
-  EXPECT_GT(three.per_request(&Batch::first_timely).mean, timely(three));
-  EXPECT_GT(three.per_answer(&Batch::wait).mean, three.per_answer(&Batch::first_wait).mean);
+  EXPECT_GT(two.per_request(&Batch::first_timely).mean, timely(two));
+  EXPECT_GT(two.per_answer(&Batch::wait).mean, two.per_answer(&Batch::first_wait).mean);
 }
 
 TEST(Experiment, EveryCopyRunsWhereNothingIsDestroyed) {
@@ -91,7 +93,7 @@ TEST(Experiment, EveryCopyRunsWhereNothingIsDestroyed) {
 
 TEST(Experiment, EveryRequestHasOneOutcome) {
   Point overloaded = queues(20000, 1);
-  overloaded.requests = 10000;
+  overloaded.requests = 3000;
   overloaded.disposal = wire::Disposal::kExpire;
   overloaded.broker.replica_threshold = 3;
   overloaded.broker.queue_limit = 5;
@@ -131,7 +133,8 @@ TEST(Experiment, ALonelyReplicaThatAlwaysFailsFailsEverything) {
 }
 
 TEST(Experiment, HandlersThatHeedAStopDoLess) {
-  Point heeding = queues(5000, 3);
+  Point heeding = queues(3000, 2);
+  heeding.requests = 2000;
   heeding.disposal = wire::Disposal::kOnCompletion;
   Point stubborn = heeding, starting = heeding;
   stubborn.stubborn = true;

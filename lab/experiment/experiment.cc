@@ -11,7 +11,8 @@ namespace redoubt::experiment {
 namespace {
 
 // A replica that hears no echo for a quarter of an hour cannot tell any more how fast the way from the broker
-// is, for clocks drift apart, and charges its copies for it (core/transit.h). Heartbeats would bring one.
+// is, for clocks drift apart, and charges its copies for it (core/transit.h). Heartbeats bring one
+// when a link is quiet for once.
 constexpr Duration kEchoes = std::chrono::seconds(200);
 
 class Experiment {

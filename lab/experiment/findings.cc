@@ -25,7 +25,8 @@ Json percentiles(const Histogram& ns) {
 std::vector<double> Findings::series(uint64_t Batch::*what) const {
   std::vector<double> shares;
   for (const Batch& batch : batches)
-    shares.push_back(static_cast<double>(batch.*what) / static_cast<double>(batch.requests));
+    if (batch.requests > 0)
+      shares.push_back(static_cast<double>(batch.*what) / static_cast<double>(batch.requests));
   return shares;
 }
 

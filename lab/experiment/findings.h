@@ -36,7 +36,8 @@ struct Findings {
   // Means of a request, and of an answered request, with their errors.
   Estimate per_request(uint64_t Batch::*what) const { return estimate(series(what)); }
   Estimate per_answer(double Batch::*what) const;
-  // One number a batch, for the difference of two findings under one seed.
+  // One number a batch (of those that a trace of arrivals has not left empty), for the difference of two
+  // findings under one seed.
   std::vector<double> series(uint64_t Batch::*what) const;
 };
 
