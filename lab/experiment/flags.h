@@ -1,0 +1,32 @@
+// The flags of redoubt-experiment, and the setup that they come to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/experiment/setup.h"
+#include "options/options.h"
+
+namespace redoubt::experiment {
+
+struct Flags {
+  uint32_t levels = 1;
+  std::vector<uint32_t> replicas{5}, copies{1};
+  std::vector<Distribution> services{Distribution(Distribution::Exponential{std::chrono::milliseconds(1)})};
+  std::optional<double> rate, load;
+  std::string arrivals = "poisson";
+  double slow = 1, fail = 0;
+  std::vector<Duration> vanish;
+  std::optional<uint32_t> replica_threshold;
+  std::optional<Duration> heartbeat;
+  bool batches = false;
+  Setup setup;  // what needs no working out
+};
+
+void declare(Options& options, Flags& flags);
+
+// An error names the flag and the cure.
+Result<Setup> complete(const Flags& flags);
+
+}  // namespace redoubt::experiment
