@@ -13,10 +13,12 @@ struct Copy;
 struct Replica;
 struct Request;
 struct Service;
+struct Stroll;
 using ClientId = Handle<Client>;
 using CopyId = Handle<Copy>;
 using ReplicaId = Handle<Replica>;
 using RequestHandle = Handle<Request>;
+using StrollId = Handle<Stroll>;
 using ServiceId = uint32_t;
 
 }  // namespace redoubt::broker

@@ -105,27 +105,22 @@ void State::set_deadline(RequestHandle id) {
   if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
-CopyId State::add_copy(RequestHandle request_id, Target target, uint32_t level, uint64_t bytes, Time now) {
+CopyId State::add_copy(Copy copy) {
   const CopyId id = copies.take();
-  Request& request = requests[request_id];
-  Replica& replica = replicas[target.replica];
-  copies[id] = {.request = request_id,
-                .replica = target.replica,
-                .service = request.levels[level].service,
-                .level = level,
-                .place = replica.outstanding(),
-                .sent = now,
-                .waited_here = request.level_wait,
-                .bytes = bytes,
-                .extra = target.extra};
-  request.copies.push_back(id);
-  ++request.dispatched;
+  Replica& replica = replicas[copy.replica];
+  copy.place = replica.outstanding();
+  copies[id] = copy;
+  if (copy.request) {
+    Request& request = requests[copy.request];
+    request.copies.push_back(id);
+    ++request.dispatched;
+  }
   replica.copies.push_back(id);
-  replica.bytes += bytes;
-  replica.extras += target.extra ? 1 : 0;
+  replica.bytes += copy.bytes;
+  replica.extras += copy.extra ? 1 : 0;
   replica.last_picked = ++picks;
   ++counters.dispatched;
-  index_replica(target.replica);
+  index_replica(copy.replica);
   return id;
 }
 

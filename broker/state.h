@@ -113,13 +113,26 @@ struct Request {
   }
 };
 
+// A path that walks on to its end though its request has been answered, for nothing of it is destroyed on
+// account of another (redundancy paths with the disposals that halt nothing). No client hears of it, and no
+// standby.
+struct Stroll {
+  wire::RequestId id;
+  LevelSpecs levels;
+  Time deadline;
+  Duration wait_limit{};
+  uint32_t number = 0;  // of the path, from 1
+  Path path;
+};
+
 struct Copy {
-  RequestHandle request;  // stale once the request has ended
-  ReplicaId replica;
+  RequestHandle request{};  // stale once the request has ended
+  StrollId stroll{};        // what goes on nevertheless
+  ReplicaId replica{};
   ServiceId service = 0;
   uint32_t level = 0;  // an adopted one may be ahead of its request
   uint32_t place = 0;  // in its replica's list
-  Time sent;
+  Time sent{};
   Duration waited_here{};  // what its request had waited at this level when it was sent
   Duration phase{};        // disposal two-phase: its first interval
   uint64_t bytes = 0;      // of the payload
@@ -316,6 +329,7 @@ struct State {
 
   Slab<Request> requests;
   Slab<Copy> copies;
+  Slab<Stroll> strolls;
   Slab<Replica> replicas;
   Slab<Client> clients;
   std::deque<Service> services;
@@ -384,8 +398,9 @@ struct State {
   void link_pending(Client& client, RequestHandle id);
   void unlink_pending(Client& client, const Request& request);
 
-  // A copy of the request at this level is at the replica from now on.
-  CopyId add_copy(RequestHandle request, Target target, uint32_t level, uint64_t bytes, Time now);
+  // A copy is at the replica from now on: what the caller has filled in of it. Of a request it is one of its
+  // own list, too.
+  CopyId add_copy(Copy copy);
   // A copy has ended: its place at the replica is free. The request's own list is the caller's.
   void remove_copy(CopyId id);
   // Brings the replica's places among the free ones up to date with its load.

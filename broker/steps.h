@@ -67,6 +67,8 @@ bool dispatch_again(Turn& turn, RequestHandle id);
 void dispatch_further(Turn& turn, RequestHandle id);
 // The next copy of one of a request's paths (numbered from 1) goes to the replica that was chosen for it.
 void walk_path(Turn& turn, RequestHandle id, uint32_t number);
+// The same of a path whose request has been answered.
+void walk_on(Turn& turn, StrollId id, const Payload& input);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
 
@@ -95,6 +97,8 @@ void path_done(Turn& turn, RequestHandle id, const Copy& copy, const std::string
 // A path's copy has gone without a result. True if another path is still alive, and that is that; else the
 // request goes on like any other whose copies are gone.
 bool path_broken(Turn& turn, Request& request, uint32_t number);
+// A copy of a path whose request has been answered has ended.
+void stroll_done(Turn& turn, const Copy& copy, wire::Done& done);
 // The standbys have acknowledged what some paths wait for.
 void walk_waiting_paths(Turn& turn, RequestHandle id);
 

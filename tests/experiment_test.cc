@@ -28,7 +28,7 @@ Point queues(double rate, uint32_t copies) {
   setup.requests = 5000;
   setup.warm_up = 200;
   setup.wait_limit = 800us;
-  setup.disposal = wire::Disposal::kNone;
+  setup.policy.disposal = wire::Disposal::kNone;
   setup.broker.pick = broker::Pick::kRandom;
   setup.broker.replica_threshold = broker::kMaxThreshold;
   return setup;
@@ -94,7 +94,7 @@ TEST(Experiment, EveryCopyRunsWhereNothingIsDestroyed) {
 TEST(Experiment, EveryRequestHasOneOutcome) {
   Point overloaded = queues(20000, 1);
   overloaded.requests = 3000;
-  overloaded.disposal = wire::Disposal::kExpire;
+  overloaded.policy.disposal = wire::Disposal::kExpire;
   overloaded.broker.replica_threshold = 3;
   overloaded.broker.queue_limit = 5;
   const Findings findings = run(overloaded);
@@ -135,10 +135,10 @@ TEST(Experiment, ALonelyReplicaThatAlwaysFailsFailsEverything) {
 TEST(Experiment, HandlersThatHeedAStopDoLess) {
   Point heeding = queues(3000, 2);
   heeding.requests = 2000;
-  heeding.disposal = wire::Disposal::kOnCompletion;
+  heeding.policy.disposal = wire::Disposal::kOnCompletion;
   Point stubborn = heeding, starting = heeding;
   stubborn.stubborn = true;
-  starting.disposal = wire::Disposal::kOnStart;
+  starting.policy.disposal = wire::Disposal::kOnStart;
   const Findings a = run(heeding), b = run(stubborn), c = run(starting);
 
   EXPECT_LT(a.utilisation, b.utilisation);

@@ -73,8 +73,14 @@ void adopt(Turn& turn, RequestHandle id, ReplicaId replica, const wire::Held& he
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   request.phase = Request::Phase::kRunning;
-  const CopyId copy = state.add_copy(id, {replica}, held.level, request.payload.size(), turn.now);
-  state.copies[copy].adopted = true;
+  const CopyId copy = state.add_copy({.request = id,
+                                      .replica = replica,
+                                      .service = request.levels[held.level].service,
+                                      .level = held.level,
+                                      .sent = turn.now,
+                                      .waited_here = request.level_wait,
+                                      .bytes = request.payload.size(),
+                                      .adopted = true});
   ++state.counters.adopted;
   answer.adopt.adopted.push_back({held.handle, copy.number()});
   state.set_deadline(id);

@@ -23,6 +23,7 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
   const Copy copy = state.copies[copy_id];
   state.remove_copy(copy_id);
   Counters::count(state.counters.copies, CopyFate::kLost);
+  if (copy.stroll) state.strolls.give_back(copy.stroll);
   Request* request = state.requests.find(copy.request);
   if (!request || (request->level > copy.level && copy.path == 0)) return;
   if (std::erase(request->copies, copy_id) == 0) return;

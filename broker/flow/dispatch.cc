@@ -14,52 +14,78 @@ uint32_t position_of(const Replica& replica, ServiceId service) {
   CHECK(false);
 }
 
-// What a copy of a request starts from: the request's level, or the place that one of its paths has come to.
-struct Start {
-  uint32_t level = 0;
-  Payload payload;
-  Duration waited{};  // so far, at all levels
-  uint32_t path = 0;  // from 1; 0: none
+// What a copy is to be told: where its request, or the path, has come to.
+struct Errand {
+  const wire::RequestId& request;
+  const LevelSpec& level;
+  uint32_t number = 0;  // of the level
+  uint32_t attempt = 0;
+  Time deadline;
+  Duration wait_limit{}, waited{};  // so far, at all levels
+  const Payload& payload;
 };
 
-void send_copy(Turn& turn, RequestHandle id, Target target, const Start& start) {
-  State& state = turn.state;
-  const CopyId copy_id = state.add_copy(id, target, start.level, start.payload.size(), turn.now);
-  const Request& request = state.requests[id];
-  const LevelSpec& level = request.levels[start.level];
-  Replica& replica = state.replicas[target.replica];
-  replica.last_sent = turn.now;
-  state.counters.rescued_by_spares += replica.spare ? 1 : 0;
-  state.counters.extras += target.extra ? 1 : 0;
-  SendCopy& send = std::get<SendCopy>(turn.effects.emplace_back(std::in_place_type<SendCopy>));
-  send.to = replica.link;
-  wire::Copy& copy = send.copy;
-  copy.copy = copy_id.number();
-  copy.epoch = state.epoch;
-  copy.service = position_of(replica, level.service);
-  copy.level = start.level;
-  copy.request = request.id;
-  copy.attempt = request.attempts;
-  copy.deadline_us = left_us(request.deadline - turn.now);
-  copy.limits_wait = request.wait_limit > Duration::zero() && level.policy.disposal != wire::Disposal::kNone;
-  if (copy.limits_wait) copy.wait_us = left_us(request.wait_limit - start.waited);
-  copy.tell_start = level.policy.disposal == wire::Disposal::kOnStart;
-  copy.extra = target.extra;
-  if (level.policy.disposal == wire::Disposal::kTwoPhase) {
-    const uint64_t limit = copy.limits_wait ? copy.wait_us : copy.deadline_us;
-    copy.phase_us = std::max<uint64_t>(limit * level.policy.first_phase / 1000, 1);
-    state.copies[copy_id].phase = from_us(static_cast<int64_t>(copy.phase_us));
-  }
-  copy.sent_us = to_us(turn.now);
-  copy.payload = start.payload;
-  Copy& kept = state.copies[copy_id];
-  kept.path = start.path;
-  // What was waited before the paths' beginning counts there.
-  if (start.level > 0 && start.path > 0) kept.waited_here = Duration::zero();
+Errand errand_of(const Request& request) {
+  return {request.id,
+          request.levels[request.level],
+          request.level,
+          request.attempts,
+          request.deadline,
+          request.wait_limit,
+          request.waited + request.level_wait,
+          request.payload};
 }
 
-Start start_of(const Request& request) {
-  return {request.level, request.payload, request.waited + request.level_wait};
+void send_copy(Turn& turn, Copy copy, const Errand& errand) {
+  State& state = turn.state;
+  const bool limits_wait =
+      errand.wait_limit > Duration::zero() && errand.level.policy.disposal != wire::Disposal::kNone;
+  const uint64_t deadline_us = left_us(errand.deadline - turn.now);
+  const uint64_t wait_us = limits_wait ? left_us(errand.wait_limit - errand.waited) : 0;
+  uint64_t phase_us = 0;
+  if (errand.level.policy.disposal == wire::Disposal::kTwoPhase)
+    phase_us =
+        std::max<uint64_t>((limits_wait ? wait_us : deadline_us) * errand.level.policy.first_phase / 1000, 1);
+
+  copy.service = errand.level.service;
+  copy.level = errand.number;
+  copy.sent = turn.now;
+  copy.phase = from_us(static_cast<int64_t>(phase_us));
+  copy.bytes = errand.payload.size();
+  const CopyId id = state.add_copy(copy);
+  Replica& replica = state.replicas[copy.replica];
+  replica.last_sent = turn.now;
+  state.counters.rescued_by_spares += replica.spare ? 1 : 0;
+  state.counters.extras += copy.extra ? 1 : 0;
+
+  SendCopy& send = std::get<SendCopy>(turn.effects.emplace_back(std::in_place_type<SendCopy>));
+  send.to = replica.link;
+  send.copy.copy = id.number();
+  send.copy.epoch = state.epoch;
+  send.copy.service = position_of(replica, errand.level.service);
+  send.copy.level = errand.number;
+  send.copy.request = errand.request;
+  send.copy.attempt = errand.attempt;
+  send.copy.deadline_us = deadline_us;
+  send.copy.limits_wait = limits_wait;
+  send.copy.wait_us = wait_us;
+  send.copy.tell_start = errand.level.policy.disposal == wire::Disposal::kOnStart;
+  send.copy.extra = copy.extra;
+  send.copy.phase_us = phase_us;
+  send.copy.sent_us = to_us(turn.now);
+  send.copy.payload = errand.payload;
+}
+
+// A copy of the request at its level.
+void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path = 0) {
+  const Request& request = turn.state.requests[id];
+  send_copy(turn,
+            {.request = id,
+             .replica = target.replica,
+             .waited_here = request.level_wait,
+             .path = path,
+             .extra = target.extra},
+            errand_of(request));
 }
 
 // Extra copies that the policy lets a request have, of so many; what it has not it goes without.
@@ -123,11 +149,9 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
   if (plan.now.empty()) return false;
   request.further_at = plan.further;
   request.reserved = plan.reserved;
-  Start start = start_of(request);
-  for (size_t i = 0; i < plan.now.size(); ++i) {
-    start.path = request.paths.empty() ? 0 : static_cast<uint32_t>(i) + 1;
-    send_copy(turn, id, plan.now[i], start);
-    if (start.path > 0) request.paths[i].copy = request.copies.back();
+  for (uint32_t i = 0; i < plan.now.size(); ++i) {
+    send_copy(turn, id, plan.now[i], request.paths.empty() ? 0 : i + 1);
+    if (!request.paths.empty()) request.paths[i].copy = request.copies.back();
   }
   return true;
 }
@@ -207,18 +231,28 @@ void dispatch_further(Turn& turn, RequestHandle id) {
   request.further_at = plan.further;
   for (const Target& target : plan.now) {
     ++(backup ? state.counters.backups_sent : state.counters.hedges);
-    send_copy(turn, id, target, start_of(state.requests[id]));
+    send_copy(turn, id, target);
   }
   state.set_deadline(id);
 }
 
 void walk_path(Turn& turn, RequestHandle id, uint32_t number) {
-  State& state = turn.state;
-  Path& path = state.requests[id].paths[number - 1];
+  Request& request = turn.state.requests[id];
+  Path& path = request.paths[number - 1];
   path.waits = false;
-  const Start start{path.level, std::exchange(path.input, {}), path.waited, number};
-  send_copy(turn, id, {path.replicas[path.level]}, start);
-  path.copy = state.requests[id].copies.back();
+  const Payload input = std::exchange(path.input, {});
+  send_copy(turn, {.request = id, .replica = path.replicas[path.level], .path = number},
+            {request.id, request.levels[path.level], path.level, request.attempts, request.deadline,
+             request.wait_limit, path.waited, input});
+  path.copy = request.copies.back();
+}
+
+void walk_on(Turn& turn, StrollId id, const Payload& input) {
+  const Stroll& stroll = turn.state.strolls[id];
+  const Path& path = stroll.path;
+  send_copy(turn, {.stroll = id, .replica = path.replicas[path.level], .path = stroll.number},
+            {stroll.id, stroll.levels[path.level], path.level, 0, stroll.deadline, stroll.wait_limit,
+             path.waited, input});
 }
 
 void serve_queues(Turn& turn, ReplicaId replica_id) {

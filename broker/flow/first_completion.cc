@@ -208,6 +208,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
     if (wanted(request, copy) && std::erase(request->copies, id) > 0)
       copy_failed(turn, *request, copy, replica, done);
+    if (copy.stroll) stroll_done(turn, copy, done);
   }
   serve_queues(turn, copy.replica);
 }

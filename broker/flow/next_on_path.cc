@@ -40,12 +40,12 @@ void lead(Turn& turn, Request& request, const Path& path) {
 }
 
 // The replica that was chosen for its level, or one that is there when none was.
-bool find_replica(Turn& turn, const Request& request, Path& path) {
+bool find_replica(Turn& turn, const LevelSpecs& levels, Path& path) {
   State& state = turn.state;
   ReplicaId& chosen = path.replicas[path.level];
   if (!chosen) {
     Targets picked;
-    pick(state, request.levels[path.level].service, 1, {}, picked);
+    pick(state, levels[path.level].service, 1, {}, picked);
     if (!picked.empty()) chosen = picked.front().replica;
   }
   const Replica* replica = state.replicas.find(chosen);
@@ -55,13 +55,41 @@ bool find_replica(Turn& turn, const Request& request, Path& path) {
 // It goes on, or it is broken.
 void go_on(Turn& turn, RequestHandle id, uint32_t number) {
   Request& request = turn.state.requests[id];
-  if (find_replica(turn, request, request.paths[number - 1])) return walk_path(turn, id, number);
+  if (find_replica(turn, request.levels, request.paths[number - 1])) return walk_path(turn, id, number);
   if (path_broken(turn, request, number)) return;
   request.phase = Request::Phase::kRunning;
   dispatch_or_queue(turn, id, 1, true);
 }
 
+// The other paths, but those that have been halted: every one is walked to its end.
+void let_walk_on(Turn& turn, Request& request) {
+  State& state = turn.state;
+  for (Path& path : request.paths) {
+    if (!path.copy || state.copies[path.copy].halted) continue;
+    const StrollId id = state.strolls.take();
+    Stroll& stroll = state.strolls[id];
+    stroll.id = request.id;
+    stroll.levels = request.levels;
+    stroll.deadline = request.deadline;
+    stroll.wait_limit = request.wait_limit;
+    stroll.number = static_cast<uint32_t>(&path - request.paths.data()) + 1;
+    stroll.path = std::move(path);
+    state.copies[stroll.path.copy].stroll = id;
+  }
+}
+
 }  // namespace
+
+void stroll_done(Turn& turn, const Copy& copy, wire::Done& done) {
+  Stroll& stroll = turn.state.strolls[copy.stroll];
+  Path& path = stroll.path;
+  path.waited += copy.waited_here + std::chrono::nanoseconds(done.wait_ns);
+  const bool goes_on = done.fate == wire::Fate::kOk && ++path.level < stroll.levels.size() &&
+                       turn.now < stroll.deadline && find_replica(turn, stroll.levels, path);
+  if (goes_on) return walk_on(turn, copy.stroll, done.payload);
+  path = {};
+  turn.state.strolls.give_back(copy.stroll);
+}
 
 void path_done(Turn& turn, RequestHandle id, const Copy& copy, const std::string& replica_name,
                wire::Done& done) {
@@ -75,6 +103,7 @@ void path_done(Turn& turn, RequestHandle id, const Copy& copy, const std::string
     request.waited = path.waited;
     request.reports = std::move(path.reports);
     halt_siblings(turn, request, {});
+    let_walk_on(turn, request);
     return reply(turn, id, {.status = wire::Status::kOk, .payload = std::move(done.payload)});
   }
   ++path.level;

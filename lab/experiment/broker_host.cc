@@ -111,7 +111,9 @@ void BrokerHost::carry_out(Effect& effect) {
 void BrokerHost::send_copy(SendCopy& send) {
   // What it had waited at this level before it was sent, here or in vain at a replica.
   const Copy& copy = *core_.state().copies.find(CopyId::of(send.copy.copy));
-  world_.ledger.copy_sent(send.copy.request.seq, send.copy.level, world_.now - copy.waited_here);
+  const auto replica = static_cast<uint32_t>(static_cast<uint64_t>(send.to)) - 1;
+  world_.ledger.copy_sent(send.copy.request.seq, send.copy.level, {copy.path, replica},
+                          world_.now - copy.waited_here);
   this->send(send.to, std::move(send.copy));
 }
 

@@ -2,15 +2,16 @@
 #include "lab/experiment/flags.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "broker/limits.h"
 #include "core/duration_text.h"
+#include "wire/policy_text.h"
 
 namespace redoubt::experiment {
 namespace {
 
 using broker::Pick;
-using wire::Disposal;
 
 // With longer ways, a replica charges its copies for what it cannot tell from a handshake that lay unread
 // (core/transit.h).
@@ -22,6 +23,7 @@ void declare_cluster(Options& options, Flags& flags) {
   options.add("levels", flags.levels, {1, wire::kMaxLevels}, "that a request passes");
   options.add("replicas", flags.replicas, {1, kMostReplicas}, "of a level: one number for all, or one each");
   options.add("service", flags.services, "time that an execution takes: one for all levels, or one each");
+  options.add("spares", flags.spares, {0, kMostReplicas}, "of a level's replicas, kept for what others lose");
   options.add("workers", flags.setup.workers, {1, wire::kMaxWorkers}, "of a replica");
   options.add("delay", flags.setup.delay, {Duration::zero(), kLongestDelay}, "of every message, one way");
   options.add("stubborn", flags.setup.stubborn, "handlers that are asked to stop run to their end");
@@ -45,6 +47,10 @@ void declare_broker(Options& options, Flags& flags) {
               "copies outstanding at a replica from which it counts as loaded (measured)");
   options.add("heartbeat", flags.heartbeat, {std::chrono::milliseconds(1), kLongestDuration},
               "pause after which a quiet link gets a sign of life, and a tenth of dead-after (never)");
+  options.add("policy", flags.policies, "of the services, which are called level1, level2, ...")
+      .shaped("SERVICE(KEY=VALUE,...),...");
+  options.add("backup-factor", settings.backup_factor, {0, 1000},
+              "a backup is sent with the probability of its request's class times this");
   options.add_choice(
       "pick", settings.pick,
       {{"least-loaded", Pick::kLeastLoaded}, {"p2c", Pick::kTwoChoices}, {"random", Pick::kRandom}},
@@ -71,12 +77,11 @@ void declare_request(Options& options, Flags& flags) {
               "from the call to its outcome; 0s is none");
   options.add("wait-limit", flags.setup.wait_limit, {Duration::zero(), kLongestDuration},
               "on the time spent waiting in queues, all levels together; 0s is none");
-  options.add_choice("disposal", flags.setup.disposal,
-                     {{"none", Disposal::kNone},
-                      {"expire", Disposal::kExpire},
-                      {"on-completion", Disposal::kOnCompletion},
-                      {"on-start", Disposal::kOnStart}},
-                     "when copies that are no longer needed go");
+  options.add("redundancy", flags.redundancy, "how copies are arranged")
+      .shaped(std::string(wire::kRedundancyWords));
+  options.add("disposal", flags.disposal, "when copies that are no longer needed go")
+      .shaped(std::string(wire::kDisposalWords));
+  options.add("class", flags.service_class, {0.001, 0.999}, "how much depends on it (backup)");
 }
 
 // One value for every level, or one each.
@@ -94,6 +99,8 @@ Failure check(const Flags& flags) {
   if (flags.rate.has_value() == flags.load.has_value()) return Error{"give either --rate or --load"};
   if (!flags.vanish.empty() && flags.vanish.size() != 2)
     return Error{"--vanish: give two times, such as 10s,1s: how long it is up, and how long away"};
+  for (const uint32_t replicas : flags.replicas)
+    if (flags.spares >= replicas) return Error{"--spares: a level needs a replica that is none"};
   for (const Distribution& service : flags.services)
     if (service.mean() == Duration::zero()) return Error{"--service: an execution must take some time"};
   return {};
@@ -132,6 +139,17 @@ Result<Setup> complete(const Flags& flags) {
     setup.broker.heartbeat = *flags.heartbeat;
     setup.broker.dead_after = 10 * *flags.heartbeat;
   }
+  setup.service_class = static_cast<uint32_t>(std::lround(flags.service_class * 1000));
+  if (Failure failure = wire::parse_disposal(flags.disposal, setup.policy))
+    return Error{"--disposal: " + failure->text};
+  const auto redundancy = wire::parse_redundancy(flags.redundancy);
+  if (!redundancy) return Error{"--redundancy: " + redundancy.error()};
+  setup.policy.redundancy = *redundancy;
+  for (const std::string& text : flags.policies) {
+    auto named = broker::parse_policy(text);
+    if (!named) return Error{"--policy: " + named.error()};
+    setup.broker.policies.push_back(*std::move(named));
+  }
   Oddity odd{.slow = flags.slow, .fails = flags.fail};
   if (!flags.vanish.empty()) odd.up = flags.vanish[0], odd.away = flags.vanish[1];
   setup.levels.clear();
@@ -142,7 +160,8 @@ Result<Setup> complete(const Flags& flags) {
     setup.levels.push_back({.replicas = of(flags.replicas, level),
                             .service = of(flags.services, level),
                             .copies = of(flags.copies, level),
-                            .odd = {odd}});
+                            .odd = {odd},
+                            .spares = flags.spares});
   setup.rate = flags.rate ? *flags.rate : *flags.load * capacity(setup);
   return setup;
 }

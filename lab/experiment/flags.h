@@ -15,7 +15,10 @@ struct Flags {
   std::vector<uint32_t> replicas{5}, copies{1};
   std::vector<Distribution> services{Distribution(Distribution::Exponential{std::chrono::milliseconds(1)})};
   std::optional<double> rate, load;
-  std::string arrivals = "poisson";
+  std::string arrivals = "poisson", redundancy = "per-level", disposal = "on-completion";
+  double service_class = 0.5;
+  uint32_t spares = 0;
+  std::vector<std::string> policies;
   double slow = 1, fail = 0;
   std::vector<Duration> vanish;
   std::optional<uint32_t> replica_threshold;

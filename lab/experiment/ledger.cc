@@ -39,22 +39,35 @@ uint64_t Ledger::submit(Time now) {
   return seq;
 }
 
-void Ledger::copy_sent(uint64_t seq, uint32_t level, Time began) {
+void Ledger::copy_sent(uint64_t seq, uint32_t level, Way way, Time began) {
   if (Batch* batch = batch_of(seq)) ++batch->copies_sent;
   Entry* entry = find(seq);
-  if (!entry || entry->level == level) return;
+  if (!entry) return;
+  if (way.path > 0) {
+    if (way.path > entry->paths.size()) entry->paths.resize(way.path);
+    Along& along = entry->paths[way.path - 1];
+    along = {way.replica, level, true, began, along.waited};
+  }
+  if (entry->level == level) return;
   entry->level = level;
   entry->began = began;
   entry->started = false;
 }
 
-uint32_t Ledger::copy_started(uint64_t seq, uint32_t level, Time until) {
+uint32_t Ledger::copy_started(uint64_t seq, uint32_t level, uint32_t replica, Time until) {
   if (Batch* batch = batch_of(seq)) ++batch->copies_started;
   Entry* entry = find(seq);
   if (!entry) return kForgotten;
   if (level == entry->level && !entry->started) {
     entry->started = true;
     entry->first_wait += until - entry->began;
+  }
+  for (Along& along : entry->paths) {
+    if (!along.waits || along.level != level || along.replica != replica) continue;
+    along.waits = false;
+    along.waited += until - along.began;
+    count_later(seq, *entry, along);
+    break;
   }
   return entry->starts[level]++;
 }
@@ -73,7 +86,26 @@ void Ledger::answer(Time now, const Answered& answered) {
     entries_.advance(low_water_ - kRemembered, [](const Entry&) {});
 }
 
-void Ledger::count(const Entry& entry, Batch& batch, Time now, const Answered& answered) {
+Duration Ledger::first_wait_of(const Entry& entry) const {
+  if (entry.paths.empty()) return entry.first_wait;
+  Duration least = kAges;
+  for (const Along& along : entry.paths)
+    if (at_end(along)) least = std::min(least, along.waited);
+  return least;
+}
+
+bool Ledger::at_end(const Along& along) const {
+  return along.level + 1 == setup_.levels.size() && !along.waits;
+}
+
+// A path that comes to its end behind the winner may have waited less.
+void Ledger::count_later(uint64_t seq, Entry& entry, const Along& along) {
+  if (!entry.first_counts || !at_end(along) || to_us(along.waited) > to_us(setup_.wait_limit)) return;
+  entry.first_counts = false;
+  if (Batch* batch = batch_of(seq)) ++batch->first_timely;
+}
+
+void Ledger::count(Entry& entry, Batch& batch, Time now, const Answered& answered) {
   switch (answered.status) {
     case wire::Status::kOk:
       break;
@@ -98,10 +130,12 @@ void Ledger::count(const Entry& entry, Batch& batch, Time now, const Answered& a
   const bool timely = within(answered.wait);
   ++(timely ? findings_.ok : findings_.late);
   batch.timely += timely ? 1u : 0u;
-  batch.first_timely += within(entry.first_wait) ? 1u : 0u;
+  const Duration first_wait = first_wait_of(entry);
+  batch.first_timely += within(first_wait) ? 1u : 0u;
+  entry.first_counts = !entry.paths.empty() && !within(first_wait);
   ++batch.answered;
   batch.wait += to_seconds(answered.wait);
-  batch.first_wait += to_seconds(entry.first_wait);
+  batch.first_wait += to_seconds(first_wait);
   batch.latency += to_seconds(latency);
   findings_.wait_ns.record(to_ns(answered.wait));
   findings_.latency_ns.record(to_ns(latency));

@@ -23,7 +23,8 @@ ReplicaHost::ReplicaHost(World& world, uint32_t number, uint32_t level, uint32_t
       number_(number),
       level_(level),
       first_timer_(kFirstReplicaTimer + number * World::timers_a_replica(world.setup)),
-      oddity_(oddity_of(world.setup.levels[level], place)) {}
+      oddity_(oddity_of(world.setup.levels[level], place)),
+      is_spare_(place + world.setup.levels[level].spares >= world.setup.levels[level].replicas) {}
 
 void ReplicaHost::begin() {
   ++generation_;
@@ -31,7 +32,8 @@ void ReplicaHost::begin() {
                                              .incarnation = generation_,
                                              .services = {service_of(level_)},
                                              .workers = world_.setup.workers,
-                                             .queue_limit = world_.setup.replica_queue_limit});
+                                             .queue_limit = world_.setup.replica_queue_limit,
+                                             .spare = is_spare_});
   workers_.assign(world_.setup.workers, {});
   idle_.clear();
   for (uint32_t worker = world_.setup.workers; worker-- > 0;) idle_.push_back(worker);
@@ -113,7 +115,7 @@ void ReplicaHost::run(const StartCopy& start) {
   idle_.pop_back();
   const Execution execution{
       start.request.seq, start.level,
-      world_.ledger.copy_started(start.request.seq, start.level, world_.now - world_.setup.delay)};
+      world_.ledger.copy_started(start.request.seq, start.level, number_, world_.now - world_.setup.delay)};
   const Duration takes = world_.draws.service_time(execution, world_.setup.levels[level_].service);
   workers_[number] = {.copy = start.copy,
                       .started = world_.now,

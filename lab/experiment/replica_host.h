@@ -41,6 +41,7 @@ class ReplicaHost {
   World& world_;
   const uint32_t number_, level_, first_timer_;
   const Oddity oddity_;
+  const bool is_spare_;
   std::unique_ptr<replica::Replica> core_;  // none while it is away
   uint32_t generation_ = 0;                 // of the process and its link
   wire::Hello hello_;                       // waits for the registration

@@ -12,10 +12,11 @@ void fill_request(const Setup& setup, uint64_t seq, wire::Request& request) {
   for (uint32_t level = 0; level < setup.levels.size(); ++level) {
     request.levels[level].service = service_of(level);
     request.levels[level].copies = setup.levels[level].copies;
+    request.levels[level].policy = setup.policy;
   }
   request.deadline_us = static_cast<uint64_t>(to_us(deadline));
   request.wait_limit_us = static_cast<uint64_t>(to_us(setup.wait_limit));
-  request.disposal = setup.disposal;
+  request.service_class = setup.service_class;
   request.resend = false;
   request.payload = {};
 }

@@ -30,6 +30,7 @@ struct LevelSetup {
   Distribution service{Distribution::Exponential{std::chrono::milliseconds(1)}};
   uint32_t copies = 1;
   std::vector<Oddity> odd{};  // of its first replicas; the others are as they should be
+  uint32_t spares = 0;        // of its replicas, the last ones
 };
 
 // A broker without heartbeats: whom it loses it is told of.
@@ -54,7 +55,8 @@ struct Setup {
 
   Duration deadline{};    // from the call to the outcome at the client; zero: none
   Duration wait_limit{};  // zero: none
-  wire::Disposal disposal = wire::Disposal::kOnCompletion;
+  wire::Policy policy{};
+  uint32_t service_class = 0;  // thousandths; 0: the usual
 
   broker::Settings broker = without_heartbeats();
   Duration delay{};  // one way, between client and broker and between broker and replica

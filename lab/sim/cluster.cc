@@ -328,7 +328,7 @@ class Cluster {
       if (!node) continue;
       if (const broker::State* state = node->state()) {
         if (state->clients.size() || state->requests.size() || state->state_hash || state->window_entries ||
-            state->copies.size() || state->slots.size())
+            state->copies.size() || state->slots.size() || state->strolls.size())
           judge_.fail("the manager is not empty: " + std::to_string(state->clients.size()) + " clients, " +
                       std::to_string(state->requests.size()) + " requests, " +
                       std::to_string(state->copies.size()) + " copies");
