@@ -61,7 +61,7 @@ class Transit {
     if (step <= 0) return;
     fastest_us_ = static_cast<int64_t>(static_cast<uint64_t>(fastest_us_) + static_cast<uint64_t>(step));
     least_us_ = static_cast<int64_t>(static_cast<uint64_t>(least_us_) - static_cast<uint64_t>(step));
-    aged_us_ = received_us;
+    aged_us_ += step * kDriftDivisor;  // what is over counts next time
   }
 
   bool known_ = false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/time.h"
+#include "core/transit.h"
 #include "wire/limits.h"
 
 namespace redoubt::replica {
@@ -20,6 +21,8 @@ inline constexpr Duration kHandshakeLimit = std::chrono::seconds(5);
 inline constexpr Duration kFirstHeartbeat = std::chrono::milliseconds(50);
 // What a broker may ask for: below it the heartbeats would be the load.
 inline constexpr Duration kShortestHeartbeat = std::chrono::milliseconds(1);
+// A broker is asked for an echo at least once in this time, however busy its link.
+inline constexpr Duration kEchoEvery = std::chrono::seconds(10);
 // How long a stopping replica waits for a broker to say that nothing more is under way.
 inline constexpr Duration kFarewellLimit = std::chrono::seconds(1);
 // And for its last answers to leave.
@@ -40,6 +43,8 @@ inline constexpr Duration kLongestRestartPause = std::chrono::seconds(1);
 
 static_assert(kStderrKept + 512 < wire::kMaxTextBytes, "what a command said must fit into a failure's text");
 static_assert(kMaxKeptBytes >= wire::kDefaultMaxPayload + wire::kMaxTextBytes, "one usual result must fit");
+static_assert(2 * to_us(kEchoEvery) / Transit::kDriftDivisor * 20 < int64_t{Transit::kSureUs},
+              "between two echoes clocks drift apart by little of what makes a link doubtful");
 static_assert(kDefaultQueueLimit <= kMaxQueueLimit);
 
 }  // namespace redoubt::replica

@@ -56,7 +56,8 @@ Time Replica::due(const Peer& peer) {
     case Phase::kRegistered:
       break;
   }
-  return std::min(later(peer.last_sent, peer.heartbeat), later(peer.last_heard, peer.dead_after));
+  return std::min(
+      {later(peer.last_sent, peer.heartbeat), later(peer.last_heard, peer.dead_after), peer.ask_at});
 }
 
 void Replica::keep_alive(Turn& turn) {
@@ -71,6 +72,8 @@ void Replica::keep_alive(Turn& turn) {
     if (turn.now >= later(peer.last_heard, peer.dead_after))
       close(turn, peer, CloseReason::kSilent,
             "silent for " + std::to_string(to_us(turn.now - peer.last_heard) / 1000) + " ms");
+    else if (turn.now >= peer.ask_at)
+      send_dummy(turn, peer, true);
     else if (turn.now >= later(peer.last_sent, peer.heartbeat))
       send_dummy(turn, peer, false);
   }
@@ -124,6 +127,9 @@ void Replica::on(Turn& turn, WelcomeArrived& event) {
   peer->transit.bound(peer->hello_us, welcome.sent_us);
   peer->transit.excess(turn.now, welcome.sent_us);
   turn.effects.push_back(Admit{peer->link, welcome.max_payload});
+  // A welcome that lay unread: what comes behind it is charged for that until an echo is back.
+  peer->ask_at = later(turn.now, kEchoEvery);
+  if (!peer->transit.is_sure()) send_dummy(turn, *peer, true);
   if (welcome.rules) begin_rule(turn, *peer, welcome.epoch);
 }
 
@@ -188,6 +194,10 @@ void Replica::close(Turn& turn, Peer& peer, CloseReason reason, std::string text
 
 void Replica::send_dummy(Turn& turn, Peer& peer, bool answer) {
   peer.last_sent = turn.now;
+  // The broker's own signs of life echo what it heard a heartbeat ago, and while it sends copies none come:
+  // by them alone a busy link would not know after a while how fast its way is.
+  if (answer)
+    peer.ask_at = later(turn.now, peer.transit.is_sure() ? kEchoEvery : std::min(peer.heartbeat, kEchoEvery));
   turn.effects.push_back(Send{
       peer.link, wire::Dummy{.answer = answer, .sent_us = to_us(turn.now), .echo_us = peer.newest_sent_us}});
 }

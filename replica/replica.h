@@ -80,6 +80,7 @@ class Replica {
     Phase phase = Phase::kDown;
     Transit transit;
     Time last_heard, last_sent;
+    Time ask_at = kNever;                                                // when an echo is asked for
     Duration heartbeat = kFirstHeartbeat, dead_after = kHandshakeLimit;  // until the welcome tells
     uint64_t max_payload = 0;
     int64_t hello_us = 0;        // when ours was sent

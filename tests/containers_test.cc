@@ -337,6 +337,18 @@ TEST(Transit, AnotherClocksDriftIsForgivenInTime) {
   EXPECT_LT(worst, milliseconds(1));
 }
 
+TEST(Transit, DriftIsForgivenHoweverFarApartFramesAre) {
+  Transit transit;
+  transit.excess(kStart, 0);
+  // 90 parts per million, and a frame whenever ageing by one microsecond is nearly due a second time.
+  Duration worst{};
+  for (int64_t i = 1; i <= 100'000; ++i)
+    worst =
+        std::max(worst, transit.excess(kStart + microseconds(19'990 * i), 19'990 * i - 1'799 * i / 1'000));
+
+  EXPECT_LT(worst, milliseconds(1));
+}
+
 TEST(Transit, AgeingForgivesNothingThatMatters) {
   Transit transit;
   transit.excess(kStart, 0);

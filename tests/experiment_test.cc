@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "core/duration_text.h"
 #include "lab/experiment/draws.h"
 #include "lab/experiment/flags.h"
 #include "lab/experiment/timers.h"
@@ -62,6 +63,28 @@ TEST(Experiment, TheSameSeedGivesTheSame) {
 
   EXPECT_EQ(once, again);
   EXPECT_NE(once, other);
+}
+
+// Links with steady traffic, with signs of life that it makes needless and without any: nobody is charged for
+// the drift of clocks that nobody has measured.
+TEST(Experiment, AnHourWithoutAQuietMomentChangesNothing) {
+  for (const Duration heartbeat : {Duration(50ms), kAges}) {
+    Point setup;
+    setup.levels = {{.replicas = 1, .service = Distribution(Distribution::Const{1ms})}};
+    setup.arrivals = {tool::ArrivalShape::Kind::kConstant};
+    setup.rate = 25;
+    setup.requests = 90'000;
+    setup.warm_up = 0;
+    setup.deadline = 20ms;
+    setup.delay = 200us;
+    setup.broker.heartbeat = heartbeat;
+    setup.broker.dead_after = 10 * heartbeat;
+
+    const Findings findings = run(setup);
+
+    EXPECT_EQ(findings.ok, 90'000U) << format_duration(heartbeat);
+    EXPECT_LT(findings.per_answer(&Batch::wait).mean, 1e-4);
+  }
 }
 
 TEST(Experiment, OneCopyWaitsAsInTheFormula) {

@@ -1,5 +1,7 @@
 // The replica's core and its brokers: greeting, epochs, heartbeats, silence, farewell. Time is made up;
 // nothing waits.
+#include <algorithm>
+
 #include "replica_fixture.h"
 
 namespace redoubt::replica {
@@ -93,6 +95,116 @@ TEST_F(ReplicaLinksTest, AQuestionIsAnsweredAtOnceWithTheTimeItWasSent) {
   ASSERT_EQ(sent<wire::Dummy>().size(), 1U);
   EXPECT_EQ(sent<wire::Dummy>().at(0).echo_us, 4711);
   EXPECT_FALSE(sent<wire::Dummy>().at(0).answer);
+}
+
+// A broker a quarter of a millisecond away whose clock began at another time.
+class ReplicaEchoTest : public ReplicaTest {
+ protected:
+  static constexpr Duration kWay = 250us;
+
+  int64_t their_us() const { return to_us(now_ - 30min); }
+
+  // What the replica sent has arrived and what answers it has come back.
+  void exchange() {
+    std::vector<wire::Dummy> dummies = sent<wire::Dummy>();
+    effects_.clear();
+    for (const wire::Dummy& dummy : dummies) {
+      heard_us_ = dummy.sent_us;
+      if (!dummy.answer) continue;
+      ++asked_;
+      live_on(2 * kWay);
+      step(DummyArrived{kLink, {.sent_us = their_us() - to_us(kWay), .echo_us = heard_us_}});
+    }
+  }
+
+  void welcome(Duration heartbeat, Duration lay = 0s) {
+    step(LinkUp{kLink});
+    now_ += 2 * kWay;
+    const int64_t sent_us = their_us() - to_us(kWay);
+    now_ += lay;
+    step(WelcomeArrived{kLink,
+                        {.version = wire::kVersionMax,
+                         .name = "b",
+                         .epoch = {1, 0},
+                         .max_payload = 1000,
+                         .heartbeat_us = static_cast<uint64_t>(to_us(heartbeat)),
+                         .dead_after_us = static_cast<uint64_t>(to_us(10 * heartbeat)),
+                         .sent_us = sent_us,
+                         .rules = true}});
+  }
+
+  // Copies with 50 ms left, one after the other; how many of them were called expired.
+  uint64_t expired_of(uint64_t copies, Duration apart) {
+    uint64_t expired = 0;
+    for (uint64_t id = 1; id <= copies; ++id) {
+      live_on(apart);
+      wire::Copy one = copy(++copies_, 50ms);
+      one.sent_us = their_us() - to_us(kWay);
+      effects_.erase(std::remove_if(effects_.begin(), effects_.end(),
+                                    [](const Effect& effect) {
+                                      const auto* send = std::get_if<Send>(&effect);
+                                      return !send || !std::holds_alternative<wire::Dummy>(send->message);
+                                    }),
+                     effects_.end());
+      step(CopyArrived{kLink, std::move(one)});
+      if (!started().empty()) end(0);
+      for (const wire::Done& done : sent<wire::Done>()) expired += done.fate == Fate::kExpired ? 1 : 0;
+      exchange();
+    }
+    return expired;
+  }
+
+  int64_t heard_us_ = 0;
+  uint64_t copies_ = 0, asked_ = 0;
+};
+
+TEST_F(ReplicaEchoTest, OnALinkThatIsNeverQuietNoCopyIsCalledExpiredBeforeItsTime) {
+  build({});
+  welcome(50ms);
+
+  EXPECT_EQ(expired_of(100'000, 20ms), 0U) << "in 2000 seconds";
+
+  EXPECT_GE(asked_, 100U);
+  EXPECT_LE(asked_, 400U);
+}
+
+TEST_F(ReplicaEchoTest, HeartbeatsThatAreFarApartMakeNoCopyOlder) {
+  build({});
+  welcome(200ms);
+
+  for (int beat = 0; beat < 10'000; ++beat) {
+    live_on(199ms);
+    exchange();
+    // What it echoes is as old as the last sign of life.
+    step(DummyArrived{kLink, {.answer = true, .sent_us = their_us() - to_us(kWay), .echo_us = heard_us_}});
+    exchange();
+  }
+
+  EXPECT_EQ(expired_of(1, 1ms), 0U) << "after 2000 seconds";
+}
+
+TEST_F(ReplicaEchoTest, WhoseHandshakeLayUnreadAsksAtOnceHowFastTheWayIs) {
+  build({});
+  welcome(50ms, 3s);
+  EXPECT_EQ(asked_, 0U);
+  exchange();
+  EXPECT_EQ(asked_, 1U);
+
+  EXPECT_EQ(expired_of(10, 20ms), 0U);
+}
+
+TEST_F(ReplicaEchoTest, AnEchoThatCameTooLateIsAskedForAgainAfterAHeartbeat) {
+  build({});
+  welcome(50ms, 3s);
+  const wire::Dummy question = sent<wire::Dummy>().at(0);
+  effects_.clear();
+  live_on(400ms);  // the broker stood still
+  step(DummyArrived{kLink, {.sent_us = their_us() - to_us(kWay), .echo_us = question.sent_us}});
+  live_on(50ms);
+  exchange();
+
+  EXPECT_GE(asked_, 1U);
+  EXPECT_EQ(expired_of(10, 20ms), 0U);
 }
 
 TEST_F(ReplicaLinksTest, ASilentBrokerIsLeft) {

@@ -81,13 +81,6 @@ void BrokerHost::take(LinkId link, const Letter& letter, const Joining& joining)
   step(ReplicaUp{link, joining.hello, joining.registration, {}});
 }
 
-void BrokerHost::echo() {
-  core_.state().replicas.each([&](ReplicaId, const Replica& replica) {
-    send(replica.link,
-         wire::Dummy{.sent_us = to_us(world_.now), .echo_us = to_us(world_.now - world_.setup.delay)});
-  });
-}
-
 void BrokerHost::step(const Event& event) {
   core_.step(world_.now, event, effects_);
   for (Effect& effect : effects_) carry_out(effect);

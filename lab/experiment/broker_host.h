@@ -14,8 +14,6 @@ class BrokerHost {
   void begin();
   // Something has arrived from the client or a replica.
   void receive(Letter& letter);
-  // Every replica gets an echo, as heartbeats bring on quiet links.
-  void echo();
   // The core's deadline has come.
   void tick() { step(broker::Tick{}); }
 

@@ -10,11 +10,6 @@
 namespace redoubt::experiment {
 namespace {
 
-// A replica that hears no echo for a quarter of an hour cannot tell any more how fast the way from the broker
-// is, for clocks drift apart, and charges its copies for it (core/transit.h). Heartbeats bring one
-// when a link is quiet for once.
-constexpr Duration kEchoes = std::chrono::seconds(200);
-
 class Experiment {
  public:
   explicit Experiment(const Setup& setup)
@@ -31,7 +26,6 @@ class Experiment {
     while (world_.post.next() != kNever) deliver();  // all have registered
     start_ = world_.now;
     await_arrival();
-    if (without_echoes()) world_.timers.set(kEchoTimer, later(start_, kEchoes));
     while (!world_.ledger.complete() && !(arrivals_ended_ && world_.ledger.all_settled())) advance();
     return world_.ledger.finish(world_.now);
   }
@@ -45,7 +39,6 @@ class Experiment {
     const uint32_t timer = world_.timers.take();
     if (timer == kArrivalTimer) return arrive();
     if (timer == kBrokerTimer) return broker_.tick();
-    if (timer == kEchoTimer) return echo();
     const uint32_t each = World::timers_a_replica(world_.setup);
     replicas_[(timer - kFirstReplicaTimer) / each].alarm((timer - kFirstReplicaTimer) % each);
   }
@@ -61,13 +54,6 @@ class Experiment {
       case Letter::To::kClient:
         return world_.ledger.answer(world_.now, std::get<Answered>(letter.content));
     }
-  }
-
-  bool without_echoes() const { return world_.setup.broker.heartbeat >= kAges; }
-
-  void echo() {
-    broker_.echo();
-    world_.timers.set(kEchoTimer, later(world_.now, kEchoes));
   }
 
   void await_arrival() {

@@ -15,7 +15,7 @@ using broker::Pick;
 
 // With longer ways, a replica charges its copies for what it cannot tell from a handshake that lay unread
 // (core/transit.h).
-constexpr Duration kLongestDelay = std::chrono::milliseconds(50);
+constexpr Duration kLongestDelay = std::chrono::milliseconds(45);
 constexpr uint32_t kMostReplicas = 1000;  // of a level
 
 void declare_cluster(Options& options, Flags& flags) {

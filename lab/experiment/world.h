@@ -10,7 +10,7 @@
 namespace redoubt::experiment {
 
 // Alarms of the world itself; behind them each replica has a row of its own.
-enum : uint32_t { kArrivalTimer, kBrokerTimer, kEchoTimer, kFirstReplicaTimer };
+enum : uint32_t { kArrivalTimer, kBrokerTimer, kFirstReplicaTimer };
 // Of a replica's row: its core's deadline, its next vanishing or return, and the ends of its handlers.
 enum : uint32_t { kCoreTimer, kFateTimer, kFirstWorkerTimer };
 
