@@ -43,18 +43,21 @@ class Transit {
     bounded_ = true;
   }
 
- private:
-  // Clocks drift apart by at most this much: without ageing, a link's fastest frame would one day be
-  // impossible to reach again and every frame would be charged.
-  static constexpr int64_t kDriftDivisor = 10000;  // 100 parts per million
-  static constexpr uint64_t kMostUs = uint64_t{1} << 50;
-  // Round trips of a LAN are shorter, stops that matter longer.
-  static constexpr uint64_t kSureUs = 100'000;
-
+  // False where that leaves too much room. The bound ages, as clocks drift: whoever sets one sets it again
+  // and again, by an echo of a moment ago, or each frame would be charged that room one day.
   bool is_sure() const {
     return !bounded_ || least_us_ >= fastest_us_ ||
            static_cast<uint64_t>(fastest_us_) - static_cast<uint64_t>(least_us_) <= kSureUs;
   }
+
+  // Clocks drift apart by at most this much: without ageing, a link's fastest frame would one day be
+  // impossible to reach again and every frame would be charged.
+  static constexpr int64_t kDriftDivisor = 10000;  // 100 parts per million
+  // Round trips of a LAN are shorter, stops that matter longer.
+  static constexpr uint64_t kSureUs = 100'000;
+
+ private:
+  static constexpr uint64_t kMostUs = uint64_t{1} << 50;
 
   void age(int64_t received_us) {
     const int64_t step = (received_us - aged_us_) / kDriftDivisor;

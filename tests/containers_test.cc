@@ -349,6 +349,27 @@ TEST(Transit, DriftIsForgivenHoweverFarApartFramesAre) {
   EXPECT_LT(worst, milliseconds(1));
 }
 
+// A frame every 20 ms for 2000 seconds. What the last one was charged.
+Duration steady(Transit& transit, int64_t echo_every_us) {
+  Duration charged{};
+  for (int64_t us = 20'000; us <= 2'000'000'000; us += 20'000) {
+    charged = transit.excess(kStart + microseconds(us), us);
+    if (echo_every_us > 0 && us % echo_every_us == 0) transit.bound(to_us(kStart) + us - 500, us);
+  }
+  return charged;
+}
+
+TEST(Transit, ASteadyStreamIsChargedNothingWhileEchoesCome) {
+  Transit unbounded, bounded;  // a client's or a broker's, and a replica's
+  unbounded.excess(kStart, 0);
+  bounded.excess(kStart, 0);
+  bounded.bound(to_us(kStart) - 500, 0);
+
+  EXPECT_EQ(steady(unbounded, 0), Duration::zero());
+  EXPECT_EQ(steady(bounded, 10'000'000), Duration::zero());
+  EXPECT_TRUE(bounded.is_sure());
+}
+
 TEST(Transit, AgeingForgivesNothingThatMatters) {
   Transit transit;
   transit.excess(kStart, 0);
