@@ -32,7 +32,7 @@ source deploy/group.sh
 daemon() {
   local name="$1" limit=$((SECONDS + start_limit))
   launch "$@"
-  until grep -q '"event":"ready"' "$work/$name.out"; do
+  until grep -qs '"event":"ready"' "$work/$name.out"; do
     if ((SECONDS > limit)) || ! kill -0 "${pid_of[$name]}" 2>/dev/null; then give_up "$name does not start; logs end with:"; fi
     sleep 0.02
   done
@@ -76,15 +76,15 @@ python3 - "$work/results" <<'PYTHON'
 import json
 import sys
 
-NEAR = 0.025
-EXPECTED = {
-    (120, 2, "per-level", "expire"): .9421,
-    (120, 2, "paths", "expire"): .9188,
-    (120, 1, "single", "expire"): .8449,
-    (120, 2, "per-level", "none"): .8231,
-    (320, 1, "single", "none"): .4965,
-    (320, 2, "per-level", "none"): .2054,
-    (320, 2, "per-level", "two-phase"): .7821,
+# Where queues are long 10,000 requests are few: chance alone moves such a share by .008 and .014.
+EXPECTED = {  # share, and how far off it may be
+    (120, 2, "per-level", "expire"): (.9421, .025),
+    (120, 2, "paths", "expire"): (.9188, .025),
+    (120, 1, "single", "expire"): (.8449, .025),
+    (120, 2, "per-level", "none"): (.8231, .025),
+    (320, 1, "single", "none"): (.4965, .04),
+    (320, 2, "per-level", "none"): (.2054, .06),
+    (320, 2, "per-level", "two-phase"): (.7821, .025),
 }
 # Better, worse, and by how much at least.
 ORDERS = [
@@ -111,10 +111,11 @@ def name(point):
 
 
 print("Share of requests that were timely, by the winner's wait")
-for point, expected in EXPECTED.items():
+for point, (expected, near) in EXPECTED.items():
     result = measured[point]
-    say(abs(result["timely"] - expected) <= NEAR,
-        f"{name(point):34}  expected {expected:.4f}, measured {result['timely']:.4f} ({result['timely'] - expected:+.4f}); "
+    near *= max(1, 10_000 / result["sent"]) ** .5
+    say(abs(result["timely"] - expected) <= near,
+        f"{name(point):34}  expected {expected:.4f} +- {near:.3f}, measured {result['timely']:.4f} ({result['timely'] - expected:+.4f}); "
         f"wait of the answered: mean {result['wait_us']['mean'] / 1000:.2f} ms, median {result['wait_us']['p50'] / 1000:.2f} ms")
 for better, worse, margin in ORDERS:
     ahead = measured[better]["timely"] - measured[worse]["timely"]
