@@ -39,6 +39,7 @@ struct Counters {
   uint64_t hedges = 0, extras = 0, extras_gave_way = 0;
   uint64_t backups_planned = 0, backups_sent = 0, backups_cancelled = 0, backups_without_slot = 0;
   uint64_t rescued_by_spares = 0;  // copies that a replica lost and a spare one got
+  uint64_t too_late = 0;           // requests that could no longer end in time (auto)
   uint64_t allowance_spent = 0;    // extra copies that were not sent because of that
   uint64_t started_expired = 0;    // executions that began after their deadline
   uint64_t replicas_lost = 0;

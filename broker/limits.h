@@ -46,6 +46,7 @@ inline constexpr uint64_t kReplicaBytes = uint64_t{128} << 20;
 inline constexpr uint64_t kLoadUnit = 1024;
 inline constexpr double kFailureLoad = 4;   // for one that fails everything
 inline constexpr double kUnprovenLoad = 1;  // for one that has completed nothing yet
+inline constexpr double kOddLoad = 8;       // for auto, of one that is slow or fails: behind all others
 
 inline constexpr uint32_t kUsualClass = 500;  // of a request that names none, in thousandths
 
@@ -75,6 +76,8 @@ inline constexpr uint32_t kCollectedAStep = 512;      // requests and records th
 inline constexpr uint32_t kLookedAtAStep = 1u << 17;  // sequence numbers it looks at for them
 // A further copy of a request that standbys do not have yet is looked at again after this.
 inline constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+inline constexpr uint32_t kMaxHungry = 1024;     // requests of a service that would like another copy
+inline constexpr uint32_t kHungryLookedAt = 32;  // of those, at once
 // A new manager waits so long for replicas to say what they hold before it sends requests again.
 inline constexpr Duration kRecovering = std::chrono::milliseconds(20);
 inline constexpr uint32_t kSentAgainAStep = 1024;  // inherited requests a step sends: a turn must end

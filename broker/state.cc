@@ -22,7 +22,7 @@ const ServiceId* State::learn_service(const std::string& name) {
   if (const ServiceId* known = find_service(name)) return known;
   if (services.size() >= kMaxServices) return nullptr;
   const auto id = static_cast<ServiceId>(services.size());
-  Service& service = services.emplace_back(MemberPlace{&replicas});
+  Service& service = services.emplace_back(&replicas);
   service.name = name;
   for (const NamedPolicy& named : settings.policies) {
     if (named.service != name && named.service != "*") continue;
@@ -116,6 +116,7 @@ CopyId State::add_copy(Copy copy) {
     ++request.dispatched;
   }
   replica.copies.push_back(id);
+  ++services[copy.service].outstanding;
   replica.bytes += copy.bytes;
   replica.extras += copy.extra ? 1 : 0;
   replica.last_picked = ++picks;
@@ -134,7 +135,9 @@ void State::remove_copy(CopyId id) {
   copies[replica.copies[place]].place = place;
   replica.copies.pop_back();
   replica.bytes -= copy.bytes;
+  --services[copy.service].outstanding;
   replica.extras -= copy.extra ? 1 : 0;
+  if (replica.extras == 0) replica.extra_worth = 0;
   copies.give_back(id);
   index_replica(replica_id);
 }
@@ -163,6 +166,10 @@ void State::index_replica(ReplicaId id) {
       those.set({id, index}, key);
     else
       those.erase({id, index});
+    if (replica.is_ready())
+      service.ready.set({id, index}, {ready_key(service, replica), replica.last_picked});
+    else
+      service.ready.erase({id, index});
   }
 }
 

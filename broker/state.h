@@ -135,6 +135,7 @@ struct Copy {
   Time sent{};
   Duration waited_here{};  // what its request had waited at this level when it was sent
   Duration phase{};        // disposal two-phase: its first interval
+  Time halted_at{};        // when it was asked to end
   uint64_t bytes = 0;      // of the payload
   uint32_t path = 0;       // of its request, from 1; 0: none
   bool extra = false;      // on a worker that had nothing else to do
@@ -145,7 +146,8 @@ struct Copy {
 // A replica's place among those of one of its services that are below their threshold.
 struct Membership {
   ServiceId service = 0;
-  uint32_t place = kNowhere;
+  uint32_t place = kNowhere;        // among those that are below their threshold
+  uint32_t ready_place = kNowhere;  // among those to which auto gives a copy now
 };
 
 struct Replica {
@@ -157,13 +159,19 @@ struct Replica {
   bool unheard = false;         // has not said yet what it holds from an earlier manager
   bool spare = false;           // wants only what another replica has lost
   std::vector<CopyId> copies;   // outstanding
+  double extra_worth = 0;       // of its newest extra copy
   uint32_t extras = 0;          // of those, extra ones
   std::vector<uint64_t> halts;  // that have not left yet
   uint64_t bytes = 0;           // of their payloads
   wire::Load reported;
   uint64_t completed = 0, failures = 0;
   uint64_t last_picked = 0;
-  double failure_rate = 0;   // smoothed, 0 to 1; fades with time
+  double failure_rate = 0;  // smoothed, 0 to 1; fades with time
+  // What its workers did lately: time that they spent, and executions that ended in it. Their ratio is how
+  // long an execution takes, those that were stopped before counted for what they show. It fades with time.
+  double spent_ns = 0, ended = 0;
+  RecentTimes times{128};    // of executions
+  uint32_t lean = 1;         // copies that keep its workers busy while the next one is under way
   uint64_t observed = 0;     // ends that were measured
   double service_ns = 0;     // smoothed
   double round_trip_ns = 0;  // smoothed, what a copy takes beyond waiting and service
@@ -177,11 +185,14 @@ struct Replica {
   // Extra copies give way: they are no load to others.
   uint32_t load() const { return outstanding() - extras; }
   uint32_t outstanding() const { return static_cast<uint32_t>(copies.size()); }
+  bool has_idle_worker() const { return outstanding() < workers; }
   // It has completed something since it came: one that dies with its first copy never has.
   bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
   bool has_room() const { return outstanding() < room() && bytes < kReplicaBytes; }
+  // Auto sends a copy when a worker is free for it, or nearly.
+  bool is_ready() const { return takes_copies() && !spare && load() < lean; }
   bool takes_copies() const { return !leaving && !unheard && load() < threshold && has_room(); }
 };
 
@@ -196,20 +207,35 @@ struct MemberPlace {
     return (*replicas)[member.replica].memberships[member.index].place;
   }
 };
+struct ReadyPlace {
+  Slab<Replica>* replicas;
+  uint32_t& operator()(Member member) const {
+    return (*replicas)[member.replica].memberships[member.index].ready_place;
+  }
+};
 // Least loaded first, then the one that was picked longest ago.
 struct LoadKey {
   uint64_t load = 0, last_picked = 0;
   auto operator<=>(const LoadKey&) const = default;
 };
 
+struct Hungry {
+  RequestHandle request;
+  uint32_t level = 0;
+};
+
 struct Service {
-  explicit Service(MemberPlace place) : free(place), spares(place) {}
+  explicit Service(Slab<Replica>* replicas)
+      : free(MemberPlace{replicas}), spares(MemberPlace{replicas}), ready(ReadyPlace{replicas}) {}
 
   std::string name;
   bool offered = false;            // by a replica, now or earlier; else only awaited
   std::vector<ReplicaId> members;  // that offer it now
+  // Their workers, without spares; of those, of odd replicas; and copies that are outstanding at all of them.
+  uint32_t workers = 0, odd_workers = 0, outstanding = 0;
   // Those that take copies; and those that take only what others have lost.
   IndexedHeap<Member, LoadKey, MemberPlace> free, spares;
+  IndexedHeap<Member, LoadKey, ReadyPlace> ready;  // by when they are expected to be done with one more
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
   Histogram wait_us, service_us;
@@ -219,9 +245,28 @@ struct Service {
   RecentTimes answer_times;    // of a level's first copy, from sending
   RecentTimes service_times;
   uint64_t answers = 0;
-  Duration hedge_delay{};  // as last worked out; zero: not yet
-  double service_ns = 0;   // smoothed
+  Duration hedge_delay{};            // as last worked out; zero: not yet
+  double service_ns = 0;             // smoothed
+  double round_trip_ns = 0;          // of its replicas; smoothed
+  double typical_ns = 0;             // what an execution takes at most of its replicas
+  double stop_ns = 0;                // what an execution that is asked to stop takes to end; smoothed
+  uint64_t stops = 0, observed = 0;  // stops, and executions, that were measured
+  // Requests of auto whose chances another copy would better, the oldest first; some have ended meanwhile.
+  std::deque<Hungry> hungry;
+  std::deque<Hungry> urgent;  // which a further first copy would rescue
 
+  // One more copy beyond the first: whether it may be sent. `capped`: it takes a place that first copies
+  // could use.
+  bool spend_extra(bool capped) {
+    if (policy.all_extra_share && !all_extra.spend()) return false;
+    if (!capped || extra.spend()) return true;
+    if (policy.all_extra_share) all_extra.give_back();
+    return false;
+  }
+  void give_back_extra(bool capped) {
+    if (policy.all_extra_share) all_extra.give_back();
+    if (capped) extra.give_back();
+  }
   Duration mean_service() const { return Duration(static_cast<int64_t>(service_ns)); }
 };
 
@@ -349,7 +394,8 @@ struct State {
   uint64_t picks = 0;
   // Memory that every dispatch uses again.
   Plan plan;
-  std::vector<std::pair<Member, LoadKey>> aside;
+  std::vector<std::pair<Member, LoadKey>> aside, ready_aside;
+  std::vector<double> paces;
   uint64_t held_bytes = 0;      // of live requests' payloads
   Records records;              // of settled requests
   uint64_t window_entries = 0;  // of all clients' windows

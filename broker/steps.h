@@ -63,14 +63,32 @@ void wait_for_standbys(Turn& turn, RequestHandle id);
 void dispatch_confirmed(Turn& turn);
 // Another copy of a request that has waited before: false when it must wait again, which is the caller's.
 bool dispatch_again(Turn& turn, RequestHandle id);
-// The time of a request's further copy has come: hedge and backup.
-void dispatch_further(Turn& turn, RequestHandle id);
+// A copy of the request at its level goes there. `path`: the one that begins with it, from 1.
+void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path = 0);
 // The next copy of one of a request's paths (numbered from 1) goes to the replica that was chosen for it.
 void walk_path(Turn& turn, RequestHandle id, uint32_t number);
 // The same of a path whose request has been answered.
 void walk_on(Turn& turn, StrollId id, const Payload& input);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
+
+// dispatch_further.cc: copies beyond the first.
+// The time of a request's further copy has come.
+void dispatch_further(Turn& turn, RequestHandle id);
+// Another copy would better its chances (auto): the next worker that finds nothing to do may have it.
+void be_hungry(Turn& turn, RequestHandle id);
+// Requests whose copy takes longer than most do, and would be in time with another one, get it before those
+// that wait get theirs.
+void rescue(Turn& turn, ServiceId service);
+// Workers that have nothing to do get extra copies, where they are worth most.
+void feed(Turn& turn, ServiceId service);
+// Extra copies that the request's policy lets it have, of so many; what it has not it goes without. And back,
+// what has found no replica.
+uint32_t allowed(State& state, const Request& request, uint32_t extra);
+void give_back(State& state, const Request& request, uint32_t extra);
+// Leaves those extra ones of a plan that the allowance covers. Where an execution stops at once when it is
+// told to, they cost nobody anything, and only a cap on all of them counts.
+void cut_extras(State& state, const Request& request, Plan& plan);
 
 // first_completion.cc: a copy has ended. Only a success wins.
 void copy_started(Turn& turn, LinkId from, const wire::Started& started);

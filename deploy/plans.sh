@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # plans.sh [--only NAME,...]: what the redundancy policies do and cost, on real processes: a broker alone, replicas that
-# sleep, and a line of figures for each thing that must hold. NAMEs: class, crash, hang, tail, budget, bounds, spare; about
-# eight minutes for all. Exit status: 0 if everything held.
+# sleep, and a line of figures for each thing that must hold. NAMEs: class, crash, hang, tail, budget, bounds, spare, auto;
+# about fifteen minutes for all. Exit status: 0 if everything held.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset "${!REDOUBT_@}"
 
-readonly names=(class crash hang tail budget bounds spare)
+readonly names=(class crash hang tail budget bounds spare auto)
 chosen=("${names[@]}")
 
 usage() {
@@ -184,7 +184,45 @@ spare() {
   judge spare "$work"/spare-*-{backup,spare}
 }
 
+# auto_at NAME REPLICAS DIST MEAN_MS LOAD DEADLINE_MS SIM_FLAGS ODD_FLAGS...: a point of docs/auto.md on real processes
+# (one level), with auto and with fixed policies; and what auto comes to in virtual time. ODD_FLAGS: of one replica.
+auto_at() {
+  local name="$1" count="$2" dist="$3" mean="$4" load="$5" deadline="$6" sim="$7" each rate
+  shift 7
+  rate=$(awk "BEGIN { print $load * $count * 1000 / $mean }")
+  for each in auto single per-level; do
+    broker
+    replicas $((count - 1)) "$dist"
+    replicas 1 "$dist" "$@"
+    registered
+    warm "$rate"
+    bench --redundancy "$each" --copies "$([[ "$each" == per-level ]] && echo 2 || echo 1)" --deadline "${deadline}ms" \
+      --rate "$rate" --duration 10s >"$work/auto-$name-$each"
+  done
+  # The way there and back takes about half a millisecond here.
+  # shellcheck disable=SC2086  # words
+  build/bin/redoubt-experiment --redundancy auto --replicas "$count" --service "$dist" --rate "$rate" --delay 250us \
+    --deadline "${deadline}ms" --heartbeat 50ms --requests 50000 $sim >"$work/auto-$name-sim"
+}
+
+auto() {
+  auto_at exponential-light 8 'exp(10ms)' 10 0.3 40 ''
+  auto_at exponential-busy 8 'exp(10ms)' 10 0.9 40 ''
+  auto_at exponential-over 8 'exp(10ms)' 10 1.3 40 ''
+  auto_at constant-busy 8 'const(10ms)' 10 0.8 25 ''
+  auto_at constant-over 8 'const(10ms)' 10 1.1 25 ''
+  auto_at lognormal 8 'lognormal(10ms,1.0)' 10 0.7 50 ''
+  auto_at bimodal-light 8 'bimodal(10ms,0.97,150ms)' 14.2 0.3 50 ''
+  auto_at bimodal-busy 8 'bimodal(10ms,0.97,150ms)' 14.2 0.9 50 ''
+  auto_at slow-one 8 'exp(10ms)' 10 0.5 40 '--slow 10' --slow 10
+  auto_at slow-one-constant 3 'const(10ms)' 10 0.5 40 '--slow 10' --slow 10
+  auto_at failing-one 3 'exp(10ms)' 10 0.5 50 '--fail 0.333' --fail 0.333
+  auto_at failing-one-busy 8 'lognormal(10ms,1.0)' 10 0.8 50 '--fail 0.333' --fail 0.333
+  judge auto "$work"/auto-*-{auto,single,per-level,sim}
+}
+
 prepare
+if [[ " ${chosen[*]} " == *" auto "* ]]; then cmake --build build --target redoubt-experiment >/dev/null; fi
 for name in "${chosen[@]}"; do
   progress "$name"
   case "$name" in

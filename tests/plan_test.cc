@@ -6,6 +6,7 @@
 #include "broker/plan/allowance.h"
 #include "broker/plan/slots.h"
 #include "broker/service_policy.h"
+#include "core/random.h"
 #include "core/recent_times.h"
 
 namespace redoubt::broker {
@@ -84,6 +85,23 @@ TEST(RecentTimes, ThePastFades) {
   for (int i = 0; i < 320; ++i) times.record(1ms);
 
   EXPECT_LT(times.quantile(0.9), 2ms);
+}
+
+TEST(RecentTimes, WhatWasStoppedCountsForWhatItShows) {
+  // Of two that are equally fast one is stopped when the other has ended: the mean of those that end is half.
+  Random random(3);
+  RecentTimes times(1e6);
+  for (int i = 0; i < 100000; ++i) {
+    const double first = random.exponential(0.01), second = random.exponential(0.01);
+    const auto least =
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(first, second)));
+    times.record(least);
+    times.record_stopped(least);
+  }
+
+  EXPECT_NEAR(times.share_within(10ms, 1), 1 - std::exp(-1), 0.02);
+  EXPECT_NEAR(to_seconds(times.mean_within(10ms)), 0.01 * (1 - std::exp(-1)), 0.0003);
+  EXPECT_NEAR(to_seconds(times.mean()), 0.01, 0.0005);
 }
 
 TEST(RecentTimes, KnowsNothingAtFirstAndAnythingAfterwards) {

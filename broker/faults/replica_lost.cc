@@ -12,6 +12,9 @@ namespace {
 
 void leave_services(State& state, ReplicaId id) {
   Replica& replica = state.replicas[id];
+  if (!replica.leaving && !replica.spare)
+    for (const Membership& membership : replica.memberships)
+      state.services[membership.service].workers -= replica.workers;
   replica.leaving = true;
   state.index_replica(id);
 }
@@ -88,6 +91,7 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   replica.spare = event.registration.spare;
   const uint32_t given = state.settings.replica_threshold;
   replica.threshold = std::min(given ? given : 2 * replica.workers, replica.room());
+  replica.lean = replica.workers;
   replica.last_heard = replica.last_sent = turn.now;
   replica.heard_sent_us = event.hello.sent_us;
   state.peers.set(event.link, {.client = {}, .replica = id});
@@ -97,6 +101,7 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
     replica.memberships.push_back({service_id, kNowhere});
     service.offered = true;
     service.members.push_back(id);
+    if (!replica.spare) service.workers += replica.workers;
   }
   state.index_replica(id);
   state.heartbeats.set(id, later(turn.now, state.settings.heartbeat));

@@ -33,7 +33,6 @@ void settle(Turn& turn) {
       next = request.queue_next;
       if (request.may_have_run()) continue;  // refused means not executed: these wait for their deadline
       --left;
-      Counters::count(state.counters.refusals, wire::Refusal::kNoReplica);
       reply(turn, id,
             {.status = wire::Status::kRefused,
              .reason = wire::Refusal::kNoReplica,

@@ -39,6 +39,11 @@ void heartbeats(Turn& turn) {
       replica.failure_rate = replica.failure_rate < 0.01 ? 0 : replica.failure_rate * 0.98;
       state.index_replica(id);
     }
+    if (replica.spent_ns > 0) {
+      replica.spent_ns *= 0.99;
+      replica.ended *= 0.99;
+      state.index_replica(id);
+    }
     state.heartbeats.set(id, due(state, replica));
   }
 }

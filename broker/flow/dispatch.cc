@@ -76,8 +76,9 @@ void send_copy(Turn& turn, Copy copy, const Errand& errand) {
   send.copy.payload = errand.payload;
 }
 
-// A copy of the request at its level.
-void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path = 0) {
+}  // namespace
+
+void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path) {
   const Request& request = turn.state.requests[id];
   send_copy(turn,
             {.request = id,
@@ -88,33 +89,7 @@ void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path = 0) {
             errand_of(request));
 }
 
-// Extra copies that the policy lets a request have, of so many; what it has not it goes without.
-uint32_t allowed(State& state, const Request& request, uint32_t extra) {
-  Service& service = state.services[request.service()];
-  const auto redundancy = request.policy().redundancy;
-  const bool own_idea = redundancy == wire::Redundancy::kHedge || redundancy == wire::Redundancy::kAuto;
-  uint32_t granted = 0;
-  while (granted < extra) {
-    const bool capped = own_idea || service.policy.extra_share.has_value();
-    if (service.policy.all_extra_share && !service.all_extra.spend()) break;
-    if (capped && !service.extra.spend()) {
-      if (service.policy.all_extra_share) service.all_extra.give_back();
-      break;
-    }
-    ++granted;
-  }
-  state.counters.allowance_spent += extra - granted;
-  return granted;
-}
-
-// What was allowed and found no replica.
-void give_back(State& state, const Request& request, uint32_t extra) {
-  Service& service = state.services[request.service()];
-  for (; extra > 0; --extra) {
-    if (service.policy.extra_share) service.extra.give_back();
-    if (service.policy.all_extra_share) service.all_extra.give_back();
-  }
-}
+namespace {
 
 // The plan of a request's first copies at its level. `wanted`: where its policy does not say otherwise.
 void plan_level(Turn& turn, Request& request, uint32_t wanted) {
@@ -124,7 +99,7 @@ void plan_level(Turn& turn, Request& request, uint32_t wanted) {
   const uint32_t extra = wanted > 1 ? allowed(state, request, wanted - 1) : 0;
   plan_first(state, request, turn.now, 1 + extra, state.plan);
   const auto used = static_cast<uint32_t>(std::max<size_t>(state.plan.now.size(), 1)) - 1;
-  if (extra > used) give_back(state, request, extra - used);
+  if (extra > used) give_back(state, request, extra - used);  // it has found no replica
   if (state.plan.now.empty()) return;
   service.extra.earn(service.policy.extra_share.value_or(kUsualExtraShare));
   service.all_extra.earn(service.policy.all_extra_share.value_or(0));
@@ -147,12 +122,14 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
     if (!plan.now.empty()) state.drop_further(request);
   }
   if (plan.now.empty()) return false;
+  cut_extras(state, request, plan);
   request.further_at = plan.further;
   request.reserved = plan.reserved;
   for (uint32_t i = 0; i < plan.now.size(); ++i) {
     send_copy(turn, id, plan.now[i], request.paths.empty() ? 0 : i + 1);
     if (!request.paths.empty()) request.paths[i].copy = request.copies.back();
   }
+  if (plan.hungry) be_hungry(turn, id);
   return true;
 }
 
@@ -193,6 +170,26 @@ void dispatch_confirmed(Turn& turn) {
   }
 }
 
+namespace {
+
+// What the plan found too late ends here. What has run, or may have, is not refused.
+void end_too_late(Turn& turn, RequestHandle id) {
+  State& state = turn.state;
+  const Request& request = state.requests[id];
+  ++state.counters.too_late;
+  const std::string where = " at level " + std::to_string(request.level + 1) + " (" +
+                            state.services[request.service()].name + ") within its deadline";
+  if (request.may_have_run())
+    return reply(turn, id,
+                 {.status = wire::Status::kExpired, .text = "it could not end" + where + " any more"});
+  reply(turn, id,
+        {.status = wire::Status::kRefused,
+         .reason = wire::Refusal::kTooLate,
+         .text = "it can no longer end" + where + ", while others wait"});
+}
+
+}  // namespace
+
 void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
   State& state = turn.state;
   // Also what was let in while nobody could acknowledge it, and goes out again when somebody can.
@@ -202,10 +199,13 @@ void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front
   const bool my_turn = front || service.queued == 0;
   if (my_turn && dispatch(turn, id, wanted)) {
     state.set_deadline(id);
-    return;
+    return feed(turn, request.service());
   }
+  if (my_turn && state.plan.too_late) return end_too_late(turn, id);
   if (!request.copies.empty()) return;  // a sibling is out already: nothing is gained by waiting for a place
   state.enqueue(id, turn.now, wanted, front);
+  // The longer the queue, the better looks a replica that was not good enough for its head.
+  if (!my_turn && !service.ready.empty()) serve_queues(turn, service.ready.top().replica);
 }
 
 bool dispatch_again(Turn& turn, RequestHandle id) {
@@ -213,27 +213,6 @@ bool dispatch_again(Turn& turn, RequestHandle id) {
   turn.state.set_deadline(id);
   // With a sibling out, nothing is gained by waiting for a place.
   return sent || !turn.state.requests[id].copies.empty();
-}
-
-void dispatch_further(Turn& turn, RequestHandle id) {
-  State& state = turn.state;
-  Request& request = state.requests[id];
-  if (!is_confirmed(state, id)) {
-    request.further_at = later(turn.now, kLookAgain);
-    return state.set_deadline(id);
-  }
-  const bool backup = request.policy().redundancy == wire::Redundancy::kBackup;
-  Plan& plan = state.plan;
-  plan.clear();
-  if (request.copies.size() < wire::kMaxCopies && allowed(state, request, 1) > 0)
-    plan_further(state, request, turn.now, plan);
-  state.drop_further(request);
-  request.further_at = plan.further;
-  for (const Target& target : plan.now) {
-    ++(backup ? state.counters.backups_sent : state.counters.hedges);
-    send_copy(turn, id, target);
-  }
-  state.set_deadline(id);
 }
 
 void walk_path(Turn& turn, RequestHandle id, uint32_t number) {
@@ -257,29 +236,34 @@ void walk_on(Turn& turn, StrollId id, const Payload& input) {
 
 void serve_queues(Turn& turn, ReplicaId replica_id) {
   State& state = turn.state;
-  for (;;) {
+  for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
     const Replica* replica = state.replicas.find(replica_id);
     if (!replica || !replica->takes_copies()) return;
+    for (const Membership& membership : replica->memberships) rescue(turn, membership.service);
+    if (!replica->takes_copies()) return;
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
       const RequestHandle head = state.services[membership.service].queue_head;
       if (!head || (replica->spare && !state.requests[head].lost)) continue;
       if (!longest || state.requests[head].order < state.requests[longest].order) longest = head;
     }
-    if (!longest) return;
-    state.dequeue(longest, turn.now);
-    // It was let in while nobody could acknowledge it. Now somebody can.
-    if (!is_confirmed(state, longest)) {
-      wait_until_confirmed(turn, longest, state.requests[longest].wanted, true);
-      continue;
-    }
-    const uint32_t wanted = state.requests[longest].wanted;
-    if (!dispatch(turn, longest, wanted)) {
-      // This replica is free, but not for this one.
-      state.enqueue(longest, turn.now, wanted, true);
+    if (!longest) {
+      for (const Membership& membership : replica->memberships) feed(turn, membership.service);
       return;
     }
-    state.set_deadline(longest);
+    state.dequeue(longest, turn.now);
+    const uint32_t wanted = state.requests[longest].wanted;
+    // It was let in while nobody could acknowledge it. Now somebody can.
+    if (!is_confirmed(state, longest)) {
+      wait_until_confirmed(turn, longest, wanted, true);
+    } else if (dispatch(turn, longest, wanted)) {
+      state.set_deadline(longest);
+    } else if (state.plan.too_late) {
+      end_too_late(turn, longest);
+    } else {
+      // This replica is free, but not for this one.
+      return state.enqueue(longest, turn.now, wanted, true);
+    }
   }
 }
 

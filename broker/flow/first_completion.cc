@@ -17,11 +17,30 @@ void smooth(double& average, double sample, double weight) {
   average = average == 0 ? sample : average + weight * (sample - average);
 }
 
+// What an execution shows of how long one takes, here and in general, and how soon it ends when it is told
+// to.
+void observe_pace(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
+  if (copy.adopted || done.fate == Fate::kExpired || done.fate == Fate::kHaltedQueued) return;
+  State& state = turn.state;
+  Service& service = state.services[copy.service];
+  const bool ended = done.fate != Fate::kHaltedRunning;
+  const std::chrono::nanoseconds took(done.service_ns);
+  for (RecentTimes* times : {&service.service_times, &replica.times})
+    ended ? times->record(took) : times->record_stopped(took);
+  note_pace(service, replica, static_cast<double>(done.service_ns), ended);
+  if (copy.halted && copy.phase == Duration::zero()) {
+    smooth(service.stop_ns, static_cast<double>(Duration(turn.now - copy.halted_at).count()), 1.0 / 16);
+    ++service.stops;
+  }
+  if (service.typical_ns <= 0 || ++service.observed % 32 == 0) note_typical(state, service);
+}
+
 // What the end of a copy tells about its replica: how fast it serves, and how long a copy is under way. A
 // threshold that ignores the round trip would starve a fast replica: it gets one round trip's worth of copies
 // beyond its workers.
 void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
   replica.reported = done.load;
+  observe_pace(turn, replica, copy, done);
   if ((done.fate != Fate::kOk && done.fate != Fate::kFailed) || copy.adopted) return;
   const auto service_ns = static_cast<double>(done.service_ns);
   const auto total_ns = static_cast<double>(std::chrono::nanoseconds(turn.now - copy.sent).count());
@@ -29,15 +48,19 @@ void observe(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& d
   smooth(replica.service_ns, std::max(1.0, service_ns), kSmoothing);
   Service& service = turn.state.services[copy.service];
   smooth(service.service_ns, std::max(1.0, service_ns), kSmoothing);
-  service.service_times.record(std::chrono::nanoseconds(done.service_ns));
   // The shortest counts most: a long one may be our own delay, and must not feed on itself.
   const bool shorter = round_trip_ns < replica.round_trip_ns;
   smooth(replica.round_trip_ns, round_trip_ns, shorter ? 0.5 : kSmoothing / 4);
+  smooth(service.round_trip_ns, replica.round_trip_ns, kSmoothing);
   replica.service_us.record(done.service_ns / 1000);
   // The averages move slowly: a few times in a hundred copies is often enough.
   if (turn.state.settings.replica_threshold > 0 || ++replica.observed % 8 != 1) return;
   const double in_flight = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers);
   const double most = std::min(kMaxThreshold, replica.room());
+  // A copy more than the workers have only where they would idle too long until the next one comes.
+  constexpr double kIdle = 0.1;  // of a service time
+  const double ahead = std::ceil(replica.round_trip_ns / replica.service_ns * replica.workers - kIdle);
+  replica.lean = static_cast<uint32_t>(std::clamp(replica.workers + ahead, 1.0, most));
   replica.threshold = static_cast<uint32_t>(std::clamp(2.0 * replica.workers + in_flight, 1.0, most));
 }
 
@@ -142,6 +165,7 @@ void copy_failed(Turn& turn, Request& request, const Copy& copy, const Replica& 
       count_attempt(turn, request, replica.name + ": " + done.text);
     } else if (done.fate != Fate::kExpired && copy.extra && !copy.halted) {
       ++turn.state.counters.extras_gave_way;
+      be_hungry(turn, copy.request);
     } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
       // Given back without being asked: not for ever, and not to the same one again.
       avoid(request, copy.replica);

@@ -12,6 +12,7 @@ void halt(Turn& turn, CopyId id, Time by) {
   State& state = turn.state;
   Copy& copy = state.copies[id];
   copy.halted = true;
+  copy.halted_at = turn.now;
   Replica& replica = state.replicas[copy.replica];
   replica.halts.push_back(id.number());
   if (replica.halts_place != kNowhere) by = std::min(by, state.halts.key_at(replica.halts_place));

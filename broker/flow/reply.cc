@@ -52,6 +52,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   CHECK(entry.is == ClientEntry::Is::kPending && entry.request == id);
 
   Counters::count(state.counters.requests, outcome.status);
+  if (outcome.status == wire::Status::kRefused) Counters::count(state.counters.refusals, outcome.reason);
   if (outcome.status == wire::Status::kOk)
     state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
   state.unlink_pending(client, request);

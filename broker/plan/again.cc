@@ -36,6 +36,9 @@ void plan_again(State& state, const Request& request, uint32_t wanted, Plan& pla
   const auto holding = static_cast<std::ptrdiff_t>(leave_out.size());
   leave_out.insert(leave_out.end(), request.failed.begin(), request.failed.end());
   if (take_reserved(state, request, leave_out, plan)) return;
+  if (request.policy().redundancy == wire::Redundancy::kAuto)
+    plan_auto_again(state, request.service(), leave_out, plan);
+  if (!plan.now.empty()) return;
   if (request.policy().redundancy == wire::Redundancy::kSpare) pick_for_lost(state, request, leave_out, plan);
   if (plan.now.empty() && request.attempts > 0) pick_proven(state, request, wanted, leave_out, plan);
   if (plan.now.empty()) pick(state, request.service(), wanted, leave_out, plan.now);

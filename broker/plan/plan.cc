@@ -22,14 +22,16 @@ void plan_first(State& state, Request& request, Time now, uint32_t wanted, Plan&
       return plan_hedge(state, request, now, plan);
     case Redundancy::kSingle:
       return plan_per_level(state, request, 1, plan);
+    case Redundancy::kAuto:
+      return plan_auto(state, request, now, plan);
     case Redundancy::kDefault:
     case Redundancy::kPerLevel:
-    case Redundancy::kAuto:
       return plan_per_level(state, request, wanted, plan);
   }
 }
 
 void plan_further(State& state, Request& request, Time now, Plan& plan) {
+  if (request.policy().redundancy == Redundancy::kAuto) return plan_auto_rescue(state, request, now, plan);
   const ReplicaList out = holders(state, request);
   if (request.policy().redundancy == Redundancy::kBackup) {
     const Replica* replica = state.replicas.find(request.reserved);

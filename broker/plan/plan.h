@@ -11,6 +11,9 @@ namespace redoubt::broker {
 
 struct State;
 
+struct Replica;
+using ReplicaList = std::vector<ReplicaId>;
+
 struct Target {
   ReplicaId replica;
   bool extra = false;  // only while a worker there has nothing else to do
@@ -22,12 +25,14 @@ struct Plan {
   Time further = kNever;  // another copy leaves then, unless the level has been won
   ReplicaId reserved;     // where that one goes; none: it is chosen then
   bool too_late = false;  // the request can no longer finish in time: nothing is to be sent
+  bool hungry = false;    // more copies would be worth it when workers become idle
+  bool urgent = false;    // another copy goes to the next worker, before all that wait
 
   void clear() {
     now.clear();
     further = kNever;
     reserved = {};
-    too_late = false;
+    too_late = hungry = urgent = false;
   }
 };
 
@@ -55,11 +60,32 @@ void plan_hedge(State& state, const Request& request, Time now, Plan& plan);
 // The usual: the delay after which a second copy leaves. Zero: not known yet.
 Duration hedge_delay(Service& service);
 
+// auto.cc. One copy where it is most likely to be in time, when a worker is free for it; extra ones on
+// workers that have nothing else to do, as far as they better its chances; none if it can no longer finish in
+// time.
+void plan_auto(State& state, const Request& request, Time now, Plan& plan);
+// Another one after a failure or loss.
+void plan_auto_again(State& state, ServiceId service, const ReplicaList& leave_out, Plan& plan);
+// Another first copy, when the one that is out has taken longer than most do; within the allowance.
+void plan_auto_rescue(State& state, const Request& request, Time now, Plan& plan);
+// What that would add to the request's chance to be in time.
+double worth_of_rescue(const State& state, const Request& request, Time now);
+// What an extra copy at this replica would add to the request's chance to be in time; 0: nothing worth
+// having.
+double worth_of_extra(const State& state, const Request& request, ReplicaId replica, Time now);
+// The order of Service::ready.
+uint64_t ready_key(const Service& service, const Replica& replica);
+// What an execution has shown of its replica's pace: it ended, or was stopped, after so long.
+void note_pace(const Service& service, Replica& replica, double ns, bool ended);
+// Looks at what is typical of a service's replicas.
+void note_typical(State& state, Service& service);
+// Whether an execution that is asked to stop frees its worker at once.
+bool stops_at_once(const Service& service);
+
 // ---- Picking replicas: pick.cc.
 
 // Picks up to `wanted` distinct replicas that take copies of the service, in the settings' order, without
 // those in `leave_out`. Appends to `picked`.
-using ReplicaList = std::vector<ReplicaId>;
 void pick(State& state, ServiceId service, uint32_t wanted, const ReplicaList& leave_out, Targets& picked);
 // One of those that take only what others have lost, the same way.
 void pick_spare(State& state, ServiceId service, const ReplicaList& leave_out, Targets& picked);

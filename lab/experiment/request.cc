@@ -1,6 +1,8 @@
 // Filling in a request; see request.h.
 #include "lab/experiment/request.h"
 
+#include <algorithm>
+
 #include "core/duration_text.h"
 
 namespace redoubt::experiment {
@@ -14,7 +16,9 @@ void fill_request(const Setup& setup, uint64_t seq, wire::Request& request) {
     request.levels[level].copies = setup.levels[level].copies;
     request.levels[level].policy = setup.policy;
   }
-  request.deadline_us = static_cast<uint64_t>(to_us(deadline));
+  // As the client library tells it: the broker's word is to come before its own.
+  const Duration margin = std::min<Duration>(deadline / 50, std::chrono::milliseconds(1));
+  request.deadline_us = static_cast<uint64_t>(to_us(deadline - margin));
   request.wait_limit_us = static_cast<uint64_t>(to_us(setup.wait_limit));
   request.service_class = setup.service_class;
   request.resend = false;

@@ -200,6 +200,35 @@ TEST(Plans, ASpareReplicaRunsWhatAnotherHasLostAndNothingElse) {
   EXPECT_EQ(static_cast<double>(rescued.size()), counter(cluster, "rescued_by_spares"));
 }
 
+TEST(Plans, AutoIsInTimeThoughAReplicaIsSlowAndOneDies) {
+  Cluster cluster;
+  cluster.start_broker();
+  const Texts work{"--builtin", "sleep:const(10ms)"};
+  cluster.start_replica("work", {"--builtin", "sleep:const(10ms)", "--slow", "20"});
+  Process& dies = cluster.start_replica("work", work);
+  for (int i = 0; i < 4; ++i) cluster.start_replica("work", work);
+  warm(cluster, 100, "200");
+  const auto with = [](const char* redundancy) {
+    return Texts{"--levels", "work",         "--deadline", "100ms",      "--rate",
+                 "200",      "--redundancy", redundancy,   "--duration", "3s"};
+  };
+
+  const Numbers single = cluster.bench(with("single"));
+  const auto bench = cluster.start_bench(with("auto"));
+  expect_served(cluster, 200);
+  dies.kill();
+  const Numbers result = cluster.result_of(*bench);
+
+  // The slow one takes twice the deadline: one copy is late wherever it gets it.
+  EXPECT_GT(single.at("expired"), 0);
+  EXPECT_EQ(result.at("lost") + result.at("duplicated") + result.at("unexpected"), 0);
+  EXPECT_GE(result.at("timely"), 0.98);
+  EXPECT_GT(result.at("timely"), single.at("timely"));
+  expect_copies_add_up(cluster);
+  figure("one of six replicas slow, one killed, in time with auto", result.at("timely"));
+  figure("one of six replicas slow, in time with single", single.at("timely"));
+}
+
 TEST(Plans, AServicesPolicyIsForRequestsThatDoNotSay) {
   Cluster cluster;
   cluster.start_broker(
