@@ -82,20 +82,30 @@ double crowd(const Service& service) {
 }
 
 // Others wait, and a worker's time is better spent on them.
-bool is_too_late(const State& state, const Service& service, const Request& request, Time now) {
+bool is_too_late(const State& state, const Service& service, const Request& request, ReplicaId best,
+                 Time now) {
   // Nobody loses anything by its trying, and who tries nothing learns nothing.
   if (service.service_times.weight() < kEnoughSeen || service.queued == 0) return false;
-  const Duration left =
-      time_left(state, request, now) - wait_at(service, state.replicas[service.ready.top().replica]);
+  const Duration left = time_left(state, request, now) - wait_at(service, state.replicas[best]);
   const Duration whole = left + (now - request.arrived);
   return yield(service, left) < kWorth * crowd(service) * yield(service, whole);
 }
 
-// Where a copy goes now: to the replica that is expected to be done with it first. An odd one comes last:
+// The replica that is expected to be done first with one more. While others wait, all workers are busy, and
+// what counts is that none idles for the time that the next copy is under way: one is sent ahead.
+ReplicaId first_ready(const State& state, const Service& service) {
+  if (!service.ready.empty()) return service.ready.top().replica;
+  constexpr double kIdle = 0.01;  // of a service time
+  const bool idles = service.round_trip_ns >= kIdle * service.typical_ns;
+  if (service.queued == 0 || !idles || service.free.empty()) return {};
+  const ReplicaId least = service.free.top().replica;
+  return state.replicas[least].load() <= state.replicas[least].lean ? least : ReplicaId{};
+}
+
+// Where a copy goes now: to that one. An odd one comes last:
 // then no other is ready, and nobody gets it where it is better to wait for one. Who waits makes all behind
 // it wait: the queue's end is looked at.
-ReplicaId choose(const State& state, const Service& service, Duration left) {
-  const ReplicaId best = service.ready.top().replica;
+ReplicaId choose(const State& state, const Service& service, ReplicaId best, Duration left) {
   const Replica& odd = state.replicas[best];
   const uint32_t busy = service.workers - std::min(service.workers, service.odd_workers);
   if (!is_odd(service, odd) || busy == 0 || service.outstanding == 0) return best;
@@ -174,11 +184,12 @@ void note_typical(State& state, Service& service) {
 
 void plan_auto(State& state, const Request& request, Time now, Plan& plan) {
   Service& service = state.services[request.service()];
-  if (service.ready.empty()) return;
-  plan.too_late = is_too_late(state, service, request, now);
+  const ReplicaId best = first_ready(state, service);
+  if (!best) return;
+  plan.too_late = is_too_late(state, service, request, best, now);
   if (plan.too_late) return;
   const Duration left = time_left(state, request, now);
-  const ReplicaId chosen = choose(state, service, left);
+  const ReplicaId chosen = choose(state, service, best, left);
   if (!chosen) return;
   plan.now.push_back({chosen});
   plan.hungry = true;
