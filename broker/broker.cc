@@ -93,6 +93,7 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
   // After the event: what has just been heard counts.
   if (due <= now) heartbeats(turn);
   if (!state_.inherited.empty()) recover(turn);
+  if (!state_.restless.empty()) serve_restless(turn);
   last_step_ = now;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/duration_text.h"
+#include "core/utf8.h"
 #include "wire/limits.h"
 #include "wire/policy_text.h"
 
@@ -15,7 +16,7 @@ Failure read_number(std::string_view text, double least, double most, double& ou
   const auto [rest, problem] = std::from_chars(text.data(), end, out);
   if (problem == std::errc() && rest == end && out >= least && out <= most) return {};
   return Error{"'" + std::string(text) + "' is not a number from " + std::to_string(least).substr(0, 4) +
-               " to " + std::to_string(most).substr(0, 5)};
+               " to " + std::to_string(most).substr(0, 6)};
 }
 
 Failure read_share(std::string_view text, std::optional<double>& out) {
@@ -74,7 +75,10 @@ Failure read_settings(std::string_view settings, ServicePolicy& policy) {
     if (Failure failure = set(key, trimmed(one.substr(equals + 1)), policy))
       return Error{std::string(key) + ": " + failure->text};
   }
-  if (policy.hedge_least > policy.hedge_most) return Error{"hedge-least is above hedge-most"};
+  if (policy.hedge_least > policy.hedge_most)
+    return Error{"hedge-least is above hedge-most (" + format_duration(policy.hedge_most) + ")"};
+  if (policy.policy.redundancy == wire::Redundancy::kSingle && policy.copies > 1)
+    return Error{"redundancy=single is one copy: leave copies out, or choose per-level"};
   return {};
 }
 
@@ -87,7 +91,9 @@ Result<NamedPolicy> parse_policy(std::string_view text) {
         "'" + std::string(text) +
         "' is no policy: write one such as decode(redundancy=hedge,copies=2), or *(...) for all services"};
   NamedPolicy named{std::string(trimmed(text.substr(0, open))), {}};
-  if (named.service.size() > wire::kMaxNameBytes) return Error{"a service's name is over the limit"};
+  if (named.service.size() > wire::kMaxNameBytes || !is_one_line(named.service))
+    return Error{"'" + one_line(named.service, 40) + "': a service's name has at most " +
+                 std::to_string(wire::kMaxNameBytes) + " bytes of UTF-8 without control characters"};
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   if (Failure failure = read_settings(inside, named.policy))
     return Error{"'" + std::string(text) + "': " + failure->text};

@@ -2,6 +2,7 @@
 #include "broker/state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace redoubt::broker {
 
@@ -36,6 +37,12 @@ void State::hold(Request& request, Payload payload) {
   held_bytes += payload.size();
   held_bytes -= request.payload.size();
   request.payload = std::move(payload);
+}
+
+void State::hold(Path& path, Payload input) {
+  held_bytes += input.size();
+  held_bytes -= path.input.size();
+  path.input = std::move(input);
 }
 
 void State::drop_further(Request& request) {
@@ -75,6 +82,11 @@ void State::dequeue(RequestHandle id, Time now) {
   request.phase = Request::Phase::kRunning;
   --service.queued;
   --queued;
+  if (service.queued > 0) stir(request.service());
+}
+
+void State::stir(ServiceId id) {
+  if (!std::exchange(services[id].restless, true)) restless.push_back(id);
 }
 
 void State::link_pending(Client& client, RequestHandle id) {
@@ -117,7 +129,7 @@ CopyId State::add_copy(Copy copy) {
   }
   replica.copies.push_back(id);
   ++services[copy.service].outstanding;
-  replica.bytes += copy.bytes;
+  replica.bytes += copy.extra ? 0 : copy.bytes;
   replica.extras += copy.extra ? 1 : 0;
   replica.last_picked = ++picks;
   ++counters.dispatched;
@@ -134,7 +146,7 @@ void State::remove_copy(CopyId id) {
   replica.copies[place] = replica.copies.back();
   copies[replica.copies[place]].place = place;
   replica.copies.pop_back();
-  replica.bytes -= copy.bytes;
+  replica.bytes -= copy.extra ? 0 : copy.bytes;
   --services[copy.service].outstanding;
   replica.extras -= copy.extra ? 1 : 0;
   if (replica.extras == 0) replica.extra_worth = 0;

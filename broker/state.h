@@ -156,10 +156,13 @@ struct Replica {
   std::vector<Membership> memberships;  // in the order of its registration
   uint32_t workers = 1, queue_limit = 0, threshold = 0;
   bool leaving = false;
-  bool unheard = false;         // has not said yet what it holds from an earlier manager
-  bool spare = false;           // wants only what another replica has lost
-  std::vector<CopyId> copies;   // outstanding
-  double extra_worth = 0;       // of its newest extra copy
+  bool unheard = false;        // has not said yet what it holds from an earlier manager
+  bool spare = false;          // wants only what another replica has lost
+  std::vector<CopyId> copies;  // outstanding
+  double extra_worth = 0;      // of its newest extra copy
+  bool declined = false;  // it gave an extra copy back unstarted: it has no idle worker, whatever we think
+  bool full =
+      false;  // it gave a copy back unstarted: it holds more than we know of. Fades with the next sign
   uint32_t extras = 0;          // of those, extra ones
   std::vector<uint64_t> halts;  // that have not left yet
   uint64_t bytes = 0;           // of their payloads
@@ -190,7 +193,7 @@ struct Replica {
   bool proven() const { return completed > 0; }
   // All that it can hold, whatever its threshold.
   uint32_t room() const { return workers + std::min(queue_limit, kMaxThreshold); }
-  bool has_room() const { return outstanding() < room() && bytes < kReplicaBytes; }
+  bool has_room() const { return !full && load() < room() && bytes < kReplicaBytes; }
   // Auto sends a copy when a worker is free for it, or nearly.
   bool is_ready() const { return takes_copies() && !spare && load() < lean; }
   bool takes_copies() const { return !leaving && !unheard && load() < threshold && has_room(); }
@@ -238,6 +241,7 @@ struct Service {
   IndexedHeap<Member, LoadKey, ReadyPlace> ready;  // by when they are expected to be done with one more
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
+  bool restless = false;  // in State::restless
   Histogram wait_us, service_us;
 
   ServicePolicy policy;
@@ -394,6 +398,9 @@ struct State {
   uint64_t picks = 0;
   // Memory that every dispatch uses again.
   Plan plan;
+  // Services whose queue must be looked at before this step ends: its head has gone, or who could take it
+  // has.
+  std::vector<ServiceId> restless, restless_now;
   std::vector<std::pair<Member, LoadKey>> aside, ready_aside;
   std::vector<double> paces;
   uint64_t held_bytes = 0;      // of live requests' payloads
@@ -433,11 +440,14 @@ struct State {
 
   // The bytes a request works on; what all hold together is counted.
   void hold(Request& request, Payload payload);
+  void hold(Path& path, Payload input);
   // The request's further copy is not wanted any more, and the time kept for it is free.
   void drop_further(Request& request);
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
   void dequeue(RequestHandle id, Time now);
+  // The service's queue is looked at before this step ends.
+  void stir(ServiceId service);
   // The time at which this request is to be looked at again.
   void set_deadline(RequestHandle id);
   // The list of a client's pending requests.

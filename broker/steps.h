@@ -71,6 +71,8 @@ void walk_path(Turn& turn, RequestHandle id, uint32_t number);
 void walk_on(Turn& turn, StrollId id, const Payload& input);
 // A replica may have become free: those who wait longest go first.
 void serve_queues(Turn& turn, ReplicaId replica);
+// And those of the services that have been stirred: at the end of a step.
+void serve_restless(Turn& turn);
 
 // dispatch_further.cc: copies beyond the first.
 // The time of a request's further copy has come.

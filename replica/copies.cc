@@ -89,8 +89,9 @@ bool Replica::refuse(Turn& turn, const Origin& origin, const CopyArrived& event,
                   std::to_string(peers_[origin.link.broker].max_payload) + " bytes";
   } else if (copy.service >= settings_.services.size()) {
     ending.text = "replica has no service number " + std::to_string(copy.service);
-  } else if (queued() >= settings_.queue_limit && running_ + returns_.size() >= settings_.workers) {
-    ending.text = "replica queue full";
+  } else if (queued() >= settings_.queue_limit && all_workers_busy() && !extras_.last) {
+    // No failure of the service: the broker does not know of all that is here.
+    ending.fate = Fate::kHaltedQueued;
   } else {
     return false;
   }
@@ -105,13 +106,13 @@ void Replica::on(Turn& turn, HaltArrived& event) {
   if (peer->phase == Phase::kGreeted)
     return close(turn, *peer, wire::CloseReason::kOutOfOrder, "a halt before the welcome");
   for (const uint64_t id : event.halt.copies) {
-    if (const CopyHandle copy = table_.find(event.link.broker, id)) halt(turn, copy);
+    if (const CopyHandle copy = table_.find(event.link.broker, id)) halt(turn, copy, event.halt.at_once);
   }
 }
 
-void Replica::halt(Turn& turn, CopyHandle copy) {
+void Replica::halt(Turn& turn, CopyHandle copy, bool at_once) {
   Held& held = copies_[copy];
-  if (held.phase_ends == kNever)
+  if (held.phase_ends == kNever || at_once)
     return held.running ? stop(turn, copy) : end_queued(turn, copy, Fate::kHaltedQueued);
   // Two phases: what runs runs on, and later than in the first nothing goes for a sibling's sake.
   if (held.running || turn.now > held.phase_ends) return;

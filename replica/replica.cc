@@ -9,7 +9,8 @@ Replica::Replica(Settings settings)
     : settings_(std::move(settings)),
       random_(settings_.seed),
       peers_(settings_.brokers),
-      table_(settings_.queue_limit + settings_.workers) {
+      // Beyond those that run and those that wait, one for every extra copy that is giving way.
+      table_(settings_.queue_limit + 2 * settings_.workers) {
   CHECK(settings_.brokers > 0 && settings_.workers > 0 && !settings_.services.empty());
   if (settings_.vacation && settings_.vacation->mean() == Duration::zero()) settings_.vacation.reset();
 }

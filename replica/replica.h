@@ -194,7 +194,7 @@ class Replica {
   Ending judge(const Held& held, CopyEnded& event) const;
   static Ending too_large(Ending ending, size_t bytes, uint64_t limit);
   void end_queued(Turn& turn, CopyHandle copy, wire::Fate fate);
-  void halt(Turn& turn, CopyHandle copy);
+  void halt(Turn& turn, CopyHandle copy, bool at_once);
   void stop(Turn& turn, CopyHandle copy);
   void make_way(Turn& turn);
   bool all_workers_busy() const { return running_ + returns_.size() >= settings_.workers; }

@@ -165,7 +165,10 @@ void RandomMessages::fill(Copy& to) {
   to.payload = payload();
 }
 
-void RandomMessages::fill(Halt& to) { to.copies = ids(); }
+void RandomMessages::fill(Halt& to) {
+  to.copies = ids();
+  to.at_once = coin();
+}
 
 void RandomMessages::fill(Started& to) {
   to.copy = number();

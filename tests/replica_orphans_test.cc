@@ -93,7 +93,7 @@ TEST_F(ReplicaOrphansTest, OrphansTakePlacesInTheQueue) {
   step(CopyArrived{kSecond, third});
 
   ASSERT_EQ(sent<wire::Done>().size(), 1U);
-  EXPECT_EQ(sent<wire::Done>().at(0).text, "replica queue full");
+  EXPECT_EQ(sent<wire::Done>().at(0).fate, wire::Fate::kHaltedQueued);
 }
 
 TEST_F(ReplicaOrphansTest, ACopyThatWasHaltedIsNotKeptAsAnOrphan) {

@@ -45,8 +45,7 @@ TEST_F(ReplicaTest, AFullQueueIsAnsweredAtOnce) {
 
   ASSERT_EQ(sent<wire::Done>().size(), 1U);
   EXPECT_EQ(sent<wire::Done>().at(0).copy, 3U);
-  EXPECT_EQ(sent<wire::Done>().at(0).fate, Fate::kFailed);
-  EXPECT_EQ(sent<wire::Done>().at(0).text, "replica queue full");
+  EXPECT_EQ(sent<wire::Done>().at(0).fate, Fate::kHaltedQueued);
 }
 
 TEST_F(ReplicaTest, AQueuedCopyExpiresByItselfAtItsDeadline) {

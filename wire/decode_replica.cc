@@ -161,10 +161,14 @@ Fault get(Reader from, Copy& to) {
 
 Fault get(Reader from, Halt& to) {
   to.copies.clear();
+  to.at_once = false;
   while (const uint32_t tag = from.next()) {
     switch (tag) {
       case bytes_tag(1):
         if (const Fault fault = get_ids(Reader(from.bytes()), true, to.copies)) return fault;
+        break;
+      case varint_tag(2):
+        to.at_once = from.flag();
         break;
       default:
         return kUnknown;

@@ -164,8 +164,10 @@ void encode(const Copy& message, Outbox& out) {
 
 void encode(const Halt& message, Outbox& out) {
   CHECK(message.copies.size() <= kMaxBatch);
-  write_envelope(kHalt, kMaxField + message.copies.size() * 8, 0, out,
-                 [&](Writer& to) { put_packed(1, message.copies, true, to); });
+  write_envelope(kHalt, 2 * kMaxField + message.copies.size() * 8, 0, out, [&](Writer& to) {
+    put_packed(1, message.copies, true, to);
+    to.flag(2, message.at_once);
+  });
 }
 
 void encode(const Started& message, Outbox& out) {

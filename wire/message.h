@@ -214,6 +214,7 @@ struct Copy {
 
 struct Halt {
   std::vector<uint64_t> copies;
+  bool at_once = false;  // whatever their disposal
   bool operator==(const Halt&) const = default;
 };
 

@@ -16,6 +16,8 @@ void leave_services(State& state, ReplicaId id) {
     for (const Membership& membership : replica.memberships)
       state.services[membership.service].workers -= replica.workers;
   replica.leaving = true;
+  // Who has waited for this one waits for nobody.
+  for (const Membership& membership : replica.memberships) state.stir(membership.service);
   state.index_replica(id);
 }
 

@@ -1,6 +1,7 @@
 // silence: a replica that says nothing for dead-after is lost, though its connection stands. A broker that
 // was itself stopped suspects itself first.
 #include <algorithm>
+#include <utility>
 
 #include "broker/steps.h"
 
@@ -39,7 +40,11 @@ void heartbeats(Turn& turn) {
       replica.failure_rate = replica.failure_rate < 0.01 ? 0 : replica.failure_rate * 0.98;
       state.index_replica(id);
     }
-    if (replica.spent_ns > 0) {
+    if (replica.spent_ns > 0 || replica.declined || replica.full) {
+      // What it held besides may have gone.
+      if (std::exchange(replica.full, false))
+        for (const Membership& membership : replica.memberships) state.stir(membership.service);
+      replica.declined = false;
       replica.spent_ns *= 0.99;
       replica.ended *= 0.99;
       state.index_replica(id);

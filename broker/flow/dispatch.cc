@@ -96,7 +96,9 @@ void plan_level(Turn& turn, Request& request, uint32_t wanted) {
   State& state = turn.state;
   Service& service = state.services[request.service()];
   if (service.free.empty()) return;  // nothing is spent
-  const uint32_t extra = wanted > 1 ? allowed(state, request, wanted - 1) : 0;
+  const auto redundancy = request.policy().redundancy;
+  const bool several = redundancy == wire::Redundancy::kPerLevel || redundancy == wire::Redundancy::kPaths;
+  const uint32_t extra = several && wanted > 1 ? allowed(state, request, wanted - 1) : 0;
   plan_first(state, request, turn.now, 1 + extra, state.plan);
   const auto used = static_cast<uint32_t>(std::max<size_t>(state.plan.now.size(), 1)) - 1;
   if (extra > used) give_back(state, request, extra - used);  // it has found no replica
@@ -209,17 +211,23 @@ void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front
 }
 
 bool dispatch_again(Turn& turn, RequestHandle id) {
-  const bool sent = is_confirmed(turn.state, id) && dispatch(turn, id, 1);
+  const Request& request = turn.state.requests[id];
+  if (!is_confirmed(turn.state, id)) {
+    if (request.copies.empty()) wait_until_confirmed(turn, id, 1, true);
+    return true;
+  }
+  const bool sent = dispatch(turn, id, 1);
   turn.state.set_deadline(id);
   // With a sibling out, nothing is gained by waiting for a place.
-  return sent || !turn.state.requests[id].copies.empty();
+  return sent || !request.copies.empty();
 }
 
 void walk_path(Turn& turn, RequestHandle id, uint32_t number) {
   Request& request = turn.state.requests[id];
   Path& path = request.paths[number - 1];
   path.waits = false;
-  const Payload input = std::exchange(path.input, {});
+  const Payload input = path.input;
+  turn.state.hold(path, {});
   send_copy(turn, {.request = id, .replica = path.replicas[path.level], .path = number},
             {request.id, request.levels[path.level], path.level, request.attempts, request.deadline,
              request.wait_limit, path.waited, input});
@@ -236,6 +244,8 @@ void walk_on(Turn& turn, StrollId id, const Payload& input) {
 
 void serve_queues(Turn& turn, ReplicaId replica_id) {
   State& state = turn.state;
+  // A head that does not want this replica leaves it to those of the other services.
+  ShortVector<ServiceId, 4> declined;
   for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
     const Replica* replica = state.replicas.find(replica_id);
     if (!replica || !replica->takes_copies()) return;
@@ -245,6 +255,7 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     for (const Membership& membership : replica->memberships) {
       const RequestHandle head = state.services[membership.service].queue_head;
       if (!head || (replica->spare && !state.requests[head].lost)) continue;
+      if (std::find(declined.begin(), declined.end(), membership.service) != declined.end()) continue;
       if (!longest || state.requests[head].order < state.requests[longest].order) longest = head;
     }
     if (!longest) {
@@ -261,10 +272,29 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     } else if (state.plan.too_late) {
       end_too_late(turn, longest);
     } else {
-      // This replica is free, but not for this one.
-      return state.enqueue(longest, turn.now, wanted, true);
+      declined.push_back(state.requests[longest].service());
+      state.enqueue(longest, turn.now, wanted, true);
     }
   }
+}
+
+void serve_restless(Turn& turn) {
+  State& state = turn.state;
+  std::swap(state.restless, state.restless_now);
+  for (const ServiceId id : state.restless_now) {
+    Service& service = state.services[id];
+    service.restless = false;
+    while (service.queued > 0) {
+      const uint32_t before = service.queued;
+      const ReplicaId those = !service.ready.empty()    ? service.ready.top().replica
+                              : !service.free.empty()   ? service.free.top().replica
+                              : !service.spares.empty() ? service.spares.top().replica
+                                                        : ReplicaId{};
+      if (those) serve_queues(turn, those);
+      if (service.queued >= before) break;
+    }
+  }
+  state.restless_now.clear();
 }
 
 }  // namespace redoubt::broker

@@ -54,6 +54,10 @@ void rescue(Turn& turn, ServiceId service_id) {
     state.plan.clear();
     plan_auto_again(state, request.service(), holders(state, request), state.plan);
     if (now.empty()) continue;
+    if (!service.spend_extra(true)) {
+      ++state.counters.allowance_spent;
+      continue;
+    }
     ++state.counters.hedges;
     send_copy(turn, one.request, now.front());
   }
@@ -64,7 +68,7 @@ void feed(Turn& turn, ServiceId service_id) {
   Service& service = state.services[service_id];
   while (service.queued == 0 && !service.hungry.empty() && !service.ready.empty()) {
     const ReplicaId idle = service.ready.top().replica;
-    if (!state.replicas[idle].has_idle_worker()) return;
+    if (!state.replicas[idle].has_idle_worker() || state.replicas[idle].declined) return;
     double worth = 0;
     const RequestHandle id = hungriest(turn, service, idle, worth);
     if (!id) return;
@@ -114,11 +118,11 @@ void dispatch_further(Turn& turn, RequestHandle id) {
   const bool backup = request.policy().redundancy == wire::Redundancy::kBackup;
   Plan& plan = state.plan;
   plan.clear();
-  const bool automatic = request.policy().redundancy == wire::Redundancy::kAuto;
-  if (request.copies.size() < wire::kMaxCopies && (automatic || allowed(state, request, 1) > 0))
-    plan_further(state, request, turn.now, plan);
-  state.drop_further(request);
+  if (request.copies.size() < wire::kMaxCopies) plan_further(state, request, turn.now, plan);
+  // Only what leaves is paid for.
+  if (!plan.now.empty() && allowed(state, request, 1) == 0) plan.clear();
   request.further_at = plan.further;
+  request.reserved = {};
   for (const Target& target : plan.now) {
     ++(backup ? state.counters.backups_sent : state.counters.hedges);
     send_copy(turn, id, target);

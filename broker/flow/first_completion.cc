@@ -20,7 +20,8 @@ void smooth(double& average, double sample, double weight) {
 // What an execution shows of how long one takes, here and in general, and how soon it ends when it is told
 // to.
 void observe_pace(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
-  if (copy.adopted || done.fate == Fate::kExpired || done.fate == Fate::kHaltedQueued) return;
+  // A failure may have run nothing: "replica queue full".
+  if (copy.adopted || (done.fate != Fate::kOk && done.fate != Fate::kHaltedRunning)) return;
   State& state = turn.state;
   Service& service = state.services[copy.service];
   const bool ended = done.fate != Fate::kHaltedRunning;
@@ -117,6 +118,7 @@ CopyFate fate_of_loser(Fate fate) {
 // How long the level's first copy took; or, if a further one was faster, that it took longer than this.
 void note_answer(Turn& turn, const Request& request, Service& service) {
   if (request.policy().redundancy != wire::Redundancy::kHedge || request.attempts > 0) return;
+  if (request.first_sent == Time{}) return;  // under an earlier manager
   service.answer_times.record(turn.now - request.first_sent);
   ++service.answers;
 }
@@ -125,7 +127,7 @@ void win(Turn& turn, RequestHandle id, const Copy& copy, const std::string& repl
   State& state = turn.state;
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
-  if (request.slot && turn.now < request.further_at) ++state.counters.backups_cancelled;
+  if (request.slot && request.further_at != kNever) ++state.counters.backups_cancelled;
   state.drop_further(request);
   request.level = copy.level;  // an adopted copy may have been ahead of what was known of its request
   Service& service = state.services[request.service()];
@@ -166,8 +168,8 @@ void copy_failed(Turn& turn, Request& request, const Copy& copy, const Replica& 
     } else if (done.fate != Fate::kExpired && copy.extra && !copy.halted) {
       ++turn.state.counters.extras_gave_way;
       be_hungry(turn, copy.request);
-    } else if (done.fate != Fate::kExpired && !copy.halted && !replica.leaving) {
-      // Given back without being asked: not for ever, and not to the same one again.
+    } else if (done.fate == Fate::kHaltedRunning && !copy.halted && !replica.leaving) {
+      // Stopped without being asked: not for ever, and not to the same one again.
       avoid(request, copy.replica);
       count_attempt(turn, request, replica.name + " gave it back");
     }
@@ -218,6 +220,9 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   replica.failures += failed ? 1 : 0;
   replica.completed += done.fate == Fate::kOk ? 1 : 0;
   replica.failure_rate += ((failed ? 1.0 : 0.0) - replica.failure_rate) / 16;
+  const bool given_back = done.fate == Fate::kHaltedQueued && !copy.halted;
+  if (!given_back) replica.declined = replica.full = false;
+  if (given_back) (copy.extra ? replica.declined : replica.full) = true;
   if (done.started_expired) ++state.counters.started_expired;
   state.remove_copy(id);
 
@@ -258,7 +263,8 @@ void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
   }
   // A failure goes to the client when everybody who is there has failed it, or the attempts are used up.
   const auto may_help = [&](ReplicaId replica) {
-    return !state.replicas[replica].leaving && !has_failed(request, replica);
+    const Replica& other = state.replicas[replica];
+    return !other.leaving && !has_failed(request, replica) && (!other.spare || request.lost);
   };
   const bool nobody_else =
       fate == Fate::kFailed && std::none_of(service.members.begin(), service.members.end(), may_help);

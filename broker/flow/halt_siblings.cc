@@ -16,6 +16,7 @@ void halt(Turn& turn, CopyId id, Time by) {
   Replica& replica = state.replicas[copy.replica];
   replica.halts.push_back(id.number());
   if (replica.halts_place != kNowhere) by = std::min(by, state.halts.key_at(replica.halts_place));
+  if (replica.halts.size() >= kMaxHaltsKept) by = turn.now;
   state.halts.set(copy.replica, by);
 }
 
@@ -45,6 +46,13 @@ void halt_siblings(Turn& turn, Request& request, CopyId except) {
 void halt_all(Turn& turn, Request& request) {
   for (LevelSpec& level : request.levels) level.policy.disposal = wire::Disposal::kOnCompletion;
   halt_siblings(turn, request, {});
+  // In two phases their replicas would wait, or let them run.
+  for (const CopyId id : request.copies) {
+    const Copy& copy = turn.state.copies[id];
+    if (copy.phase == Duration::zero()) continue;
+    turn.effects.emplace_back(
+        SendHalt{turn.state.replicas[copy.replica].link, {.copies = {id.number()}, .at_once = true}});
+  }
 }
 
 void send_halts(Turn& turn) {

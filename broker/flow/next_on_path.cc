@@ -31,7 +31,7 @@ void lead(Turn& turn, Request& request, const Path& path) {
   request.waited = path.waited;
   request.level_wait = Duration::zero();
   request.reports = path.reports;
-  request.attempts = 0;
+  request.attempts = request.dispatched = 0;
   request.lost = false;
   request.failed.clear();
   request.failure.clear();
@@ -59,6 +59,13 @@ void go_on(Turn& turn, RequestHandle id, uint32_t number) {
   if (path_broken(turn, request, number)) return;
   request.phase = Request::Phase::kRunning;
   dispatch_or_queue(turn, id, 1, true);
+}
+
+// What lies between the levels is bounded for all requests together.
+void end_over_limit(Turn& turn, RequestHandle id) {
+  halt_siblings(turn, turn.state.requests[id], {});
+  reply(turn, id,
+        {.status = wire::Status::kFailed, .text = "the results between levels are over --held-limit"});
 }
 
 // The other paths, but those that have been halted: every one is walked to its end.
@@ -107,12 +114,9 @@ void path_done(Turn& turn, RequestHandle id, const Copy& copy, const std::string
     return reply(turn, id, {.status = wire::Status::kOk, .payload = std::move(done.payload)});
   }
   ++path.level;
-  path.input = std::move(done.payload);
+  state.hold(path, std::move(done.payload));
+  if (state.held_bytes > state.settings.held_limit) return end_over_limit(turn, id);
   if (path.level > request.level) {
-    if (state.held_bytes - request.payload.size() + path.input.size() > state.settings.held_limit)
-      return reply(
-          turn, id,
-          {.status = wire::Status::kFailed, .text = "the results between levels are over --held-limit"});
     lead(turn, request, path);
   }
   path.waits = true;
@@ -125,7 +129,7 @@ bool path_broken(Turn& turn, Request& request, uint32_t number) {
   Path& path = request.paths[number - 1];
   path.copy = {};
   path.waits = false;
-  path.input = {};
+  turn.state.hold(path, {});
   if (std::any_of(request.paths.begin(), request.paths.end(), [](const Path& each) { return each.alive(); }))
     return true;
   request.paths.clear();

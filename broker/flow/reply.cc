@@ -23,6 +23,7 @@ void release(Turn& turn, RequestHandle id) {
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   state.deadlines.erase(id);
   state.drop_further(request);
+  for (Path& path : request.paths) state.hold(path, {});
   request.paths.clear();
   state.hold(request, {});
   request.copies.clear();

@@ -105,11 +105,14 @@ ReplicaId first_ready(const State& state, const Service& service) {
 // Where a copy goes now: to that one. An odd one comes last:
 // then no other is ready, and nobody gets it where it is better to wait for one. Who waits makes all behind
 // it wait: the queue's end is looked at.
-ReplicaId choose(const State& state, const Service& service, ReplicaId best, Duration left) {
+ReplicaId choose(const State& state, const Service& service, const Request& request, ReplicaId best,
+                 Duration left) {
   const Replica& odd = state.replicas[best];
   const uint32_t busy = service.workers - std::min(service.workers, service.odd_workers);
   if (!is_odd(service, odd) || busy == 0 || service.outstanding == 0) return best;
-  const Duration wait = scaled(service.service_times.mean(), (service.queued + 1.0) / busy);
+  // Who has waited for long already will rather wait on: workers may be stuck.
+  const Duration wait =
+      std::max(scaled(service.service_times.mean(), (service.queued + 1.0) / busy), request.level_wait);
   const bool waits = service.service_times.share_within(left - wait, kUnknown) > chance(service, odd, left);
   return waits ? ReplicaId{} : best;
 }
@@ -153,6 +156,7 @@ uint64_t ready_key(const Service& service, const Replica& replica) {
   const double before = static_cast<double>(replica.load()) / replica.workers;
   double key = slowness(service, replica) * (1 + before) + replica.failure_rate * kFailureLoad;
   if (!replica.proven()) key += kUnprovenLoad;
+  if (replica.declined) key += 1;
   if (is_odd(service, replica)) key += kOddLoad;
   // Where nobody has to give way, rather; or who is worth least.
   if (!replica.has_idle_worker()) key += 0.01 + 0.5 * replica.extra_worth;
@@ -189,7 +193,7 @@ void plan_auto(State& state, const Request& request, Time now, Plan& plan) {
   plan.too_late = is_too_late(state, service, request, best, now);
   if (plan.too_late) return;
   const Duration left = time_left(state, request, now);
-  const ReplicaId chosen = choose(state, service, best, left);
+  const ReplicaId chosen = choose(state, service, request, best, left);
   if (!chosen) return;
   plan.now.push_back({chosen});
   plan.hungry = true;
@@ -199,10 +203,6 @@ void plan_auto(State& state, const Request& request, Time now, Plan& plan) {
 void plan_auto_rescue(State& state, const Request& request, Time now, Plan& plan) {
   Service& service = state.services[request.service()];
   if (worth_of_rescue(state, request, now) < kWorthRescue) return;
-  if (!service.spend_extra(true)) {
-    ++state.counters.allowance_spent;
-    return;
-  }
   plan.urgent = true;
   plan.further = rescue_at(service, now);
 }

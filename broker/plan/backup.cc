@@ -46,7 +46,9 @@ void reserve(State& state, Request& request, ReplicaId primary_id, Time now, Pla
   const Replica& primary = state.replicas[primary_id];
   const Duration service = expected_service(request, state.services[request.service()], primary);
   if (service <= Duration::zero()) return;  // nothing is known yet
-  const Time starts = now + service * (primary.load() / primary.workers);
+  const double ahead = to_seconds(service) * (primary.load() / primary.workers);
+  if (ahead >= to_seconds(request.deadline - now)) return;
+  const Time starts = now + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(ahead));
   const Time latest = level_deadline(state, request, now, service) - service;
   const Duration window = latest - starts;
   if (window < Duration::zero()) return;  // a backup could not be in time

@@ -18,8 +18,17 @@ Targets replicas_of_level(State& state, ServiceId service, uint32_t paths) {
     leave_out.push_back(picked.back().replica);
   }
   const size_t distinct = picked.size();
-  for (size_t i = 0; distinct > 0 && picked.size() < paths; ++i)
-    picked.push_back(Target(picked[i % distinct]));
+  const auto has_room = [&](ReplicaId id) {
+    const auto times = static_cast<uint32_t>(
+        std::ranges::count_if(picked, [&](const Target& target) { return target.replica == id; }));
+    return state.replicas[id].load() + times < state.replicas[id].room();
+  };
+  // Fewer paths, where not even their queues have room.
+  for (size_t i = 0, full = 0; distinct > full && picked.size() < paths; ++i) {
+    const Target again = picked[i % distinct];
+    full = has_room(again.replica) ? 0 : full + 1;
+    if (full == 0) picked.push_back(again);
+  }
   return picked;
 }
 
@@ -34,6 +43,8 @@ void plan_paths(State& state, Request& request, uint32_t wanted, Plan& plan) {
     for (uint32_t i = 0; i < wanted; ++i)
       request.paths[i].replicas.push_back(i < targets.size() ? targets[i].replica : ReplicaId{});
   }
+  // At the first level there may be room for fewer.
+  std::erase_if(request.paths, [](const Path& path) { return !path.replicas.front(); });
   for (const Path& path : request.paths) plan.now.push_back({path.replicas.front()});
 }
 
