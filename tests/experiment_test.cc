@@ -78,7 +78,7 @@ TEST(Experiment, HalfAnHourWithoutAQuietMomentChangesNothing) {
     setup.deadline = 20ms;
     setup.delay = 200us;
     setup.broker.heartbeat = heartbeat;
-    setup.broker.dead_after = 10 * heartbeat;
+    setup.broker.dead_after = heartbeat < kAges ? 10 * heartbeat : 2 * kAges;
 
     const Findings findings = run(setup);
 
