@@ -45,13 +45,6 @@ void State::hold(Path& path, Payload input) {
   path.input = std::move(input);
 }
 
-void State::drop_further(Request& request) {
-  if (request.slot) slots.free(request.slot);
-  request.slot = {};
-  request.reserved = {};
-  request.further_at = kNever;
-}
-
 void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
   Request& request = requests[id];
   Service& service = services[request.service()];
@@ -83,6 +76,12 @@ void State::dequeue(RequestHandle id, Time now) {
   --service.queued;
   --queued;
   if (service.queued > 0) stir(request.service());
+}
+
+void State::keep_paces(ServiceId id) {
+  Service& service = services[id];
+  if (std::exchange(service.paced, true)) return;
+  for (const ReplicaId member : service.members) index_replica(member);
 }
 
 void State::stir(ServiceId id) {
@@ -117,11 +116,16 @@ void State::set_deadline(RequestHandle id) {
   if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
 
-CopyId State::add_copy(Copy copy) {
+CopyId State::take_copy() {
   const CopyId id = copies.take();
+  copies[id] = Copy{};
+  return id;
+}
+
+void State::add_copy(CopyId id) {
+  Copy& copy = copies[id];
   Replica& replica = replicas[copy.replica];
   copy.place = replica.outstanding();
-  copies[id] = copy;
   if (copy.request) {
     Request& request = requests[copy.request];
     request.copies.push_back(id);
@@ -134,7 +138,6 @@ CopyId State::add_copy(Copy copy) {
   replica.last_picked = ++picks;
   ++counters.dispatched;
   index_replica(copy.replica);
-  return id;
 }
 
 void State::remove_copy(CopyId id) {
@@ -178,6 +181,7 @@ void State::index_replica(ReplicaId id) {
       those.set({id, index}, key);
     else
       those.erase({id, index});
+    if (!service.paced) continue;
     if (replica.is_ready())
       service.ready.set({id, index}, {ready_key(service, replica), replica.last_picked});
     else

@@ -61,46 +61,49 @@ struct Path {
 struct Request {
   enum class Phase : uint8_t { kQueued, kRunning, kInherited };
 
+  // In the order in which they are used, so that a request touches little memory; what few requests need
+  // comes last.
   ClientId client;
   wire::RequestId id;
-  LevelSpecs levels;
-  uint64_t order = 0;  // when it was admitted, among the others
-  Time arrived, deadline;
-  Duration wait_limit{};       // zero: none
-  uint32_t service_class = 0;  // thousandths
-  Duration service_time{};     // of a level, as its client says; zero: as measured
+  Time deadline;
+  Phase phase = Phase::kQueued;
+  bool sent_before = false;  // by its client, on an earlier link: a broker may have accepted it then
+  bool started = false;      // disposal on-start: a copy of this level runs
+  bool lost = false;         // a copy of this level was lost with its replica
 
   // How far it is. `payload` is the input of `level`.
   uint32_t level = 0;
+  uint32_t attempts = 0;          // executions at this level that failed or were lost
+  uint32_t dispatched = 0;        // copies sent at this level
+  ShortVector<CopyId, 2> copies;  // outstanding copies of this level that may still win
+  Time further_at = kNever;       // when another one leaves, if the level has not been won
+  Slot slot;                      // backup: the time that is kept for that one
+  LevelSpecs levels;
   Payload payload;
-  Duration waited{};        // at the levels behind it
-  Duration level_wait{};    // at this level, here
-  uint32_t attempts = 0;    // executions at this level that failed or were lost
-  uint32_t dispatched = 0;  // copies sent at this level
-  Phase phase = Phase::kQueued;
-  bool sent_before = false;       // by its client, on an earlier link: a broker may have accepted it then
-  bool started = false;           // disposal on-start: a copy of this level runs
-  bool lost = false;              // a copy of this level was lost with its replica
-  std::vector<CopyId> copies;     // outstanding copies of this level that may still win
-  std::vector<ReplicaId> failed;  // replicas that failed it at this level
-  std::string failure;            // the last failure's text
+  Duration waited{};      // at the levels behind it
+  Duration level_wait{};  // at this level, here
+  Time first_sent;        // when the level's first copy left
+  Time arrived;
+  Duration wait_limit{};      // zero: none
+  uint64_t order = 0;         // when it was admitted, among the others
+  uint64_t digest = 0;        // what it adds to the state hash
+  uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
+  RequestHandle client_previous, client_next;  // among its client's
   wire::LevelReports reports;
-  Time first_sent;           // when the level's first copy left
-  Time further_at = kNever;  // when another one does, if the level has not been won
-  ReplicaId reserved;        // backup: where that one goes
-  Slot slot;                 // and the time that is kept for it
-  std::vector<Path> paths;   // redundancy paths, until all but one are broken
+  uint64_t heard_on = 0;  // generation of the client's link on which it was sent last
+
+  uint32_t service_class = 0;  // thousandths
+  Duration service_time{};     // of a level, as its client says; zero: as measured
+  ReplicaId reserved;          // backup: where the further copy goes
 
   // While queued.
   uint32_t wanted = 1;  // copies to send when its turn comes
   Time queued_since;
   RequestHandle queue_previous, queue_next;
 
-  RequestHandle client_previous, client_next;  // among its client's
-
-  uint64_t digest = 0;        // what it adds to the state hash
-  uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
-  uint64_t heard_on = 0;      // generation of the client's link on which it was sent last
+  std::vector<Path> paths;        // redundancy paths, until all but one are broken
+  std::vector<ReplicaId> failed;  // replicas that failed it at this level
+  std::string failure;            // the last failure's text
 
   ServiceId service() const { return levels[level].service; }
   const wire::Policy& policy() const { return levels[level].policy; }
@@ -238,7 +241,10 @@ struct Service {
   uint32_t workers = 0, odd_workers = 0, outstanding = 0;
   // Those that take copies; and those that take only what others have lost.
   IndexedHeap<Member, LoadKey, MemberPlace> free, spares;
-  IndexedHeap<Member, LoadKey, ReadyPlace> ready;  // by when they are expected to be done with one more
+  // What only auto asks for is kept from the first request on that wants it: the paces of the replicas, and
+  // those that are ready, by when they are expected to be done with one more.
+  bool paced = false;
+  IndexedHeap<Member, LoadKey, ReadyPlace> ready;
   RequestHandle queue_head, queue_tail;
   uint32_t queued = 0;
   bool restless = false;  // in State::restless
@@ -442,10 +448,18 @@ struct State {
   void hold(Request& request, Payload payload);
   void hold(Path& path, Payload input);
   // The request's further copy is not wanted any more, and the time kept for it is free.
-  void drop_further(Request& request);
+  void drop_further(Request& request) {
+    if (request.further_at == kNever && !request.slot) return;
+    if (request.slot) slots.free(request.slot);
+    request.slot = {};
+    request.reserved = {};
+    request.further_at = kNever;
+  }
   // The queue of a request's current service. `front`: it has waited before.
   void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
   void dequeue(RequestHandle id, Time now);
+  // A request wants auto there.
+  void keep_paces(ServiceId service);
   // The service's queue is looked at before this step ends.
   void stir(ServiceId service);
   // The time at which this request is to be looked at again.
@@ -454,9 +468,10 @@ struct State {
   void link_pending(Client& client, RequestHandle id);
   void unlink_pending(Client& client, const Request& request);
 
-  // A copy is at the replica from now on: what the caller has filled in of it. Of a request it is one of its
-  // own list, too.
-  CopyId add_copy(Copy copy);
+  // A copy to be filled in where it will lie: a record written field by field must not be moved at once.
+  CopyId take_copy();
+  // It is at its replica from now on. Of a request it is one of its own list, too.
+  void add_copy(CopyId id);
   // A copy has ended: its place at the replica is free. The request's own list is the caller's.
   void remove_copy(CopyId id);
   // Brings the replica's places among the free ones up to date with its load.

@@ -82,15 +82,13 @@ void be_hungry(Turn& turn, RequestHandle id);
 // Requests whose copy takes longer than most do, and would be in time with another one, get it before those
 // that wait get theirs.
 void rescue(Turn& turn, ServiceId service);
-// Workers that have nothing to do get extra copies, where they are worth most.
+// Workers that have nothing to do get extra copies, where they are worth most. Where an execution stops at
+// once when it is told to, they cost nobody anything, and only a cap on all of them counts.
 void feed(Turn& turn, ServiceId service);
 // Extra copies that the request's policy lets it have, of so many; what it has not it goes without. And back,
 // what has found no replica.
 uint32_t allowed(State& state, const Request& request, uint32_t extra);
 void give_back(State& state, const Request& request, uint32_t extra);
-// Leaves those extra ones of a plan that the allowance covers. Where an execution stops at once when it is
-// told to, they cost nobody anything, and only a cap on all of them counts.
-void cut_extras(State& state, const Request& request, Plan& plan);
 
 // first_completion.cc: a copy has ended. Only a success wins.
 void copy_started(Turn& turn, LinkId from, const wire::Started& started);

@@ -30,15 +30,14 @@ class IndexedHeap {
 
   // Adds the item, or moves it to its new key.
   void set(Item item, Key key) {
-    uint32_t& place = position_(item);
+    const uint32_t place = position_(item);
     if (place == kNowhere) {
-      heap_.push_back({key, item});
-      place = size() - 1;
-      up(place);
+      heap_.emplace_back();
+      up(size() - 1, item, key);
+    } else if (key < heap_[place].key) {
+      up(place, item, key);
     } else {
-      const bool earlier = key < heap_[place].key;
-      heap_[place].key = key;
-      earlier ? up(place) : down(place);
+      down(place, item, key);
     }
   }
 
@@ -51,47 +50,50 @@ class IndexedHeap {
     const Node last = heap_.back();
     heap_.pop_back();
     if (place == heap_.size()) return;
-    const bool earlier = last.key < heap_[place].key;
-    put(place, last);
-    earlier ? up(place) : down(place);
+    if (last.key < heap_[place].key)
+      up(place, last.item, last.key);
+    else
+      down(place, last.item, last.key);
   }
 
  private:
   struct Node {
-    Key key;
-    Item item;
+    Key key{};
+    Item item{};
   };
   static constexpr uint32_t kArity = 4;
 
-  void put(uint32_t place, const Node& node) {
-    heap_[place] = node;
-    position_(node.item) = place;
+  // Field by field: a node that has just been written so and is read as a whole makes the processor wait.
+  void put(uint32_t place, Item item, Key key) {
+    heap_[place].key = key;
+    heap_[place].item = item;
+    position_(item) = place;
   }
 
-  void up(uint32_t place) {
-    const Node node = heap_[place];
+  // The item belongs at this place, which is free, or above.
+  void up(uint32_t place, Item item, Key key) {
     while (place > 0) {
       const uint32_t parent = (place - 1) / kArity;
-      if (!(node.key < heap_[parent].key)) break;
-      put(place, heap_[parent]);
+      if (!(key < heap_[parent].key)) break;
+      put(place, heap_[parent].item, heap_[parent].key);
       place = parent;
     }
-    put(place, node);
+    put(place, item, key);
   }
 
-  void down(uint32_t place) {
-    const Node node = heap_[place];
+  // The same, or below.
+  void down(uint32_t place, Item item, Key key) {
     for (;;) {
       const uint32_t first = place * kArity + 1;
       if (first >= size()) break;
       uint32_t least = first;
       for (uint32_t child = first + 1; child < first + kArity && child < size(); ++child)
         if (heap_[child].key < heap_[least].key) least = child;
-      if (!(heap_[least].key < node.key)) break;
-      put(place, heap_[least]);
+      if (!(heap_[least].key < key)) break;
+      put(place, heap_[least].item, heap_[least].key);
       place = least;
     }
-    put(place, node);
+    put(place, item, key);
   }
 
   std::vector<Node> heap_;

@@ -69,6 +69,14 @@ class ShortVector {
     return back();
   }
   void push_back(T item) { emplace_back() = std::move(item); }
+  // Whether the item was there.
+  bool erase(const T& item) {
+    const iterator found = std::find(begin(), end(), item);
+    if (found == end()) return false;
+    std::move(found + 1, end(), found);
+    --size_;
+    return true;
+  }
 
   friend bool operator==(const ShortVector& a, const ShortVector& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());

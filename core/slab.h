@@ -86,10 +86,11 @@ class Slab {
   }
 
  private:
+  // What every access looks at lies beside the object's first fields.
   struct Slot {
-    T value{};
     uint32_t use = 1;
     bool live = false;
+    T value{};
   };
 
   Slot& slot_at(uint32_t number) { return blocks_[number / kBlock][number % kBlock]; }

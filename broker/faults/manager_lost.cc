@@ -24,8 +24,11 @@ RequestHandle inherit_request(Turn& turn, ClientId client, Table::Request& from)
   request = Request{};
   request.client = client;
   request.id = from.id;
-  for (const wire::Level& level : from.levels)
-    request.levels.push_back({known_service(state, level.service), level.copies, level.policy});
+  for (const wire::Level& level : from.levels) {
+    const ServiceId service = known_service(state, level.service);
+    request.levels.push_back({service, level.copies, level.policy});
+    if (level.policy.redundancy == wire::Redundancy::kAuto) state.keep_paces(service);
+  }
   request.service_class = from.service_class;
   request.service_time = from.service_time;
   request.order = from.order;
@@ -73,16 +76,19 @@ void adopt(Turn& turn, RequestHandle id, ReplicaId replica, const wire::Held& he
   Request& request = state.requests[id];
   if (request.phase == Request::Phase::kQueued) state.dequeue(id, turn.now);
   request.phase = Request::Phase::kRunning;
-  const CopyId copy = state.add_copy({.request = id,
-                                      .replica = replica,
-                                      .service = request.levels[held.level].service,
-                                      .level = held.level,
-                                      .sent = turn.now,
-                                      .waited_here = request.level_wait,
-                                      .bytes = request.payload.size(),
-                                      .adopted = true});
+  const CopyId copy_id = state.take_copy();
+  Copy& copy = state.copies[copy_id];
+  copy.request = id;
+  copy.replica = replica;
+  copy.service = request.levels[held.level].service;
+  copy.level = held.level;
+  copy.sent = turn.now;
+  copy.waited_here = request.level_wait;
+  copy.bytes = request.payload.size();
+  copy.adopted = true;
+  state.add_copy(copy_id);
   ++state.counters.adopted;
-  answer.adopt.adopted.push_back({held.handle, copy.number()});
+  answer.adopt.adopted.push_back({held.handle, copy_id.number()});
   state.set_deadline(id);
 }
 

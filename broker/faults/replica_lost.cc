@@ -31,7 +31,7 @@ void copy_lost(Turn& turn, CopyId copy_id, const std::string& replica_name,
   if (copy.stroll) state.strolls.give_back(copy.stroll);
   Request* request = state.requests.find(copy.request);
   if (!request || (request->level > copy.level && copy.path == 0)) return;
-  if (std::erase(request->copies, copy_id) == 0) return;
+  if (!request->copies.erase(copy_id)) return;
   if (copy.path > 0 && path_broken(turn, *request, copy.path)) return;
   if ((copy.halted || copy.extra) && !request->copies.empty()) return;
   request->lost = true;

@@ -12,17 +12,16 @@ namespace {
 using wire::Refusal;
 
 // A level as it will be served: what the client left open is the service's.
-LevelSpec spec_of(ServiceId service, const wire::Level& asked, const ServicePolicy& usual) {
-  LevelSpec spec{service, asked.copies, asked.policy};
-  if (spec.policy.redundancy == wire::Redundancy::kDefault) spec.policy.redundancy = usual.policy.redundancy;
-  if (spec.policy.disposal == wire::Disposal::kDefault) {
-    spec.policy.disposal = usual.policy.disposal;
-    spec.policy.first_phase = usual.policy.first_phase;
-  }
-  if (spec.policy.disposal == wire::Disposal::kTwoPhase && spec.policy.first_phase == 0)
-    spec.policy.first_phase = wire::kUsualFirstPhase;
-  if (spec.copies == 0) spec.copies = usual.copies;
-  return spec;
+void fill_spec(ServiceId service, const wire::Level& asked, const ServicePolicy& usual, LevelSpec& spec) {
+  const auto redundancy = asked.policy.redundancy;
+  const wire::Policy& disposal =
+      asked.policy.disposal == wire::Disposal::kDefault ? usual.policy : asked.policy;
+  const bool unsaid = disposal.disposal == wire::Disposal::kTwoPhase && disposal.first_phase == 0;
+  spec.service = service;
+  spec.copies = asked.copies > 0 ? asked.copies : usual.copies;
+  spec.policy.redundancy = redundancy == wire::Redundancy::kDefault ? usual.policy.redundancy : redundancy;
+  spec.policy.disposal = disposal.disposal;
+  spec.policy.first_phase = unsaid ? wire::kUsualFirstPhase : disposal.first_phase;
 }
 
 // Paths go through all levels: the first level's word counts, and its number of copies.
@@ -61,9 +60,11 @@ Refusal resolve(Turn& turn, const Client& client, const wire::Request& asked, bo
       text = "no replica ever offered service '" + level.service + "'";
       return Refusal::kNoReplica;
     }
-    levels.push_back(spec_of(*service, level, turn.state.services[*service].policy));
+    fill_spec(*service, level, turn.state.services[*service].policy, levels.emplace_back());
   }
   agree_on_paths(levels);
+  for (const LevelSpec& level : levels)
+    if (level.policy.redundancy == wire::Redundancy::kAuto) turn.state.keep_paces(level.service);
   return Refusal::kNone;
 }
 
@@ -117,6 +118,7 @@ bool known(Turn& turn, Client& client, const wire::Request& asked) {
   CHECK(false);
 }
 
+// The slot's last request has left empty what is not set here: release() in reply.cc.
 RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const LevelSpecs& levels,
                      Duration charge) {
   State& state = turn.state;
@@ -140,13 +142,6 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.sent_before = asked.resend;
   request.started = request.lost = false;
   request.first_sent = turn.now;
-  request.further_at = kNever;
-  request.reserved = {};
-  request.slot = {};
-  request.paths.clear();
-  request.copies.clear();
-  request.failed.clear();
-  request.failure.clear();
   request.reports.clear();
   request.queue_previous = request.queue_next = {};
   request.digest = 0;

@@ -14,45 +14,46 @@ uint32_t position_of(const Replica& replica, ServiceId service) {
   CHECK(false);
 }
 
-// What a copy is to be told: where its request, or the path, has come to.
+// What a copy is for, where it goes, and what it is to be told: where its request, or the path, has come to.
 struct Errand {
-  const wire::RequestId& request;
+  RequestHandle request;
+  StrollId stroll;
+  Target target;
+  uint32_t path = 0;
+  const wire::RequestId& id;
   const LevelSpec& level;
   uint32_t number = 0;  // of the level
   uint32_t attempt = 0;
   Time deadline;
-  Duration wait_limit{}, waited{};  // so far, at all levels
+  Duration wait_limit{};
+  Duration waited{}, waited_here{};  // so far: at all levels; of that, at this one
   const Payload& payload;
 };
 
-Errand errand_of(const Request& request) {
-  return {request.id,
-          request.levels[request.level],
-          request.level,
-          request.attempts,
-          request.deadline,
-          request.wait_limit,
-          request.waited + request.level_wait,
-          request.payload};
-}
-
-void send_copy(Turn& turn, Copy copy, const Errand& errand) {
+void send_copy(Turn& turn, const Errand& errand) {
   State& state = turn.state;
-  const bool limits_wait =
-      errand.wait_limit > Duration::zero() && errand.level.policy.disposal != wire::Disposal::kNone;
+  const wire::Policy& policy = errand.level.policy;
+  const bool limits_wait = errand.wait_limit > Duration::zero() && policy.disposal != wire::Disposal::kNone;
   const uint64_t deadline_us = left_us(errand.deadline - turn.now);
   const uint64_t wait_us = limits_wait ? left_us(errand.wait_limit - errand.waited) : 0;
   uint64_t phase_us = 0;
-  if (errand.level.policy.disposal == wire::Disposal::kTwoPhase)
-    phase_us =
-        std::max<uint64_t>((limits_wait ? wait_us : deadline_us) * errand.level.policy.first_phase / 1000, 1);
+  if (policy.disposal == wire::Disposal::kTwoPhase)
+    phase_us = std::max<uint64_t>((limits_wait ? wait_us : deadline_us) * policy.first_phase / 1000, 1);
 
+  const CopyId id = state.take_copy();
+  Copy& copy = state.copies[id];
+  copy.request = errand.request;
+  copy.stroll = errand.stroll;
+  copy.replica = errand.target.replica;
   copy.service = errand.level.service;
   copy.level = errand.number;
   copy.sent = turn.now;
+  copy.waited_here = errand.waited_here;
   copy.phase = from_us(static_cast<int64_t>(phase_us));
   copy.bytes = errand.payload.size();
-  const CopyId id = state.add_copy(copy);
+  copy.path = errand.path;
+  copy.extra = errand.target.extra;
+  state.add_copy(id);
   Replica& replica = state.replicas[copy.replica];
   replica.last_sent = turn.now;
   state.counters.rescued_by_spares += replica.spare ? 1 : 0;
@@ -64,12 +65,12 @@ void send_copy(Turn& turn, Copy copy, const Errand& errand) {
   send.copy.epoch = state.epoch;
   send.copy.service = position_of(replica, errand.level.service);
   send.copy.level = errand.number;
-  send.copy.request = errand.request;
+  send.copy.request = errand.id;
   send.copy.attempt = errand.attempt;
   send.copy.deadline_us = deadline_us;
   send.copy.limits_wait = limits_wait;
   send.copy.wait_us = wait_us;
-  send.copy.tell_start = errand.level.policy.disposal == wire::Disposal::kOnStart;
+  send.copy.tell_start = policy.disposal == wire::Disposal::kOnStart;
   send.copy.extra = copy.extra;
   send.copy.phase_us = phase_us;
   send.copy.sent_us = to_us(turn.now);
@@ -80,13 +81,19 @@ void send_copy(Turn& turn, Copy copy, const Errand& errand) {
 
 void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path) {
   const Request& request = turn.state.requests[id];
-  send_copy(turn,
-            {.request = id,
-             .replica = target.replica,
-             .waited_here = request.level_wait,
-             .path = path,
-             .extra = target.extra},
-            errand_of(request));
+  send_copy(turn, {.request = id,
+                   .stroll = {},
+                   .target = target,
+                   .path = path,
+                   .id = request.id,
+                   .level = request.levels[request.level],
+                   .number = request.level,
+                   .attempt = request.attempts,
+                   .deadline = request.deadline,
+                   .wait_limit = request.wait_limit,
+                   .waited = request.waited + request.level_wait,
+                   .waited_here = request.level_wait,
+                   .payload = request.payload});
 }
 
 namespace {
@@ -124,7 +131,6 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
     if (!plan.now.empty()) state.drop_further(request);
   }
   if (plan.now.empty()) return false;
-  cut_extras(state, request, plan);
   request.further_at = plan.further;
   request.reserved = plan.reserved;
   for (uint32_t i = 0; i < plan.now.size(); ++i) {
@@ -201,7 +207,8 @@ void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front
   const bool my_turn = front || service.queued == 0;
   if (my_turn && dispatch(turn, id, wanted)) {
     state.set_deadline(id);
-    return feed(turn, request.service());
+    if (service.paced) feed(turn, request.service());
+    return;
   }
   if (my_turn && state.plan.too_late) return end_too_late(turn, id);
   if (!request.copies.empty()) return;  // a sibling is out already: nothing is gained by waiting for a place
@@ -228,18 +235,35 @@ void walk_path(Turn& turn, RequestHandle id, uint32_t number) {
   path.waits = false;
   const Payload input = path.input;
   turn.state.hold(path, {});
-  send_copy(turn, {.request = id, .replica = path.replicas[path.level], .path = number},
-            {request.id, request.levels[path.level], path.level, request.attempts, request.deadline,
-             request.wait_limit, path.waited, input});
+  send_copy(turn, {.request = id,
+                   .stroll = {},
+                   .target = {path.replicas[path.level]},
+                   .path = number,
+                   .id = request.id,
+                   .level = request.levels[path.level],
+                   .number = path.level,
+                   .attempt = request.attempts,
+                   .deadline = request.deadline,
+                   .wait_limit = request.wait_limit,
+                   .waited = path.waited,
+                   .payload = input});
   path.copy = request.copies.back();
 }
 
 void walk_on(Turn& turn, StrollId id, const Payload& input) {
   const Stroll& stroll = turn.state.strolls[id];
   const Path& path = stroll.path;
-  send_copy(turn, {.stroll = id, .replica = path.replicas[path.level], .path = stroll.number},
-            {stroll.id, stroll.levels[path.level], path.level, 0, stroll.deadline, stroll.wait_limit,
-             path.waited, input});
+  send_copy(turn, {.request = {},
+                   .stroll = id,
+                   .target = {path.replicas[path.level]},
+                   .path = stroll.number,
+                   .id = stroll.id,
+                   .level = stroll.levels[path.level],
+                   .number = path.level,
+                   .deadline = stroll.deadline,
+                   .wait_limit = stroll.wait_limit,
+                   .waited = path.waited,
+                   .payload = input});
 }
 
 void serve_queues(Turn& turn, ReplicaId replica_id) {
@@ -249,7 +273,8 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
   for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
     const Replica* replica = state.replicas.find(replica_id);
     if (!replica || !replica->takes_copies()) return;
-    for (const Membership& membership : replica->memberships) rescue(turn, membership.service);
+    for (const Membership& membership : replica->memberships)
+      if (state.services[membership.service].paced) rescue(turn, membership.service);
     if (!replica->takes_copies()) return;
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
@@ -259,7 +284,8 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
       if (!longest || state.requests[head].order < state.requests[longest].order) longest = head;
     }
     if (!longest) {
-      for (const Membership& membership : replica->memberships) feed(turn, membership.service);
+      for (const Membership& membership : replica->memberships)
+        if (state.services[membership.service].paced) feed(turn, membership.service);
       return;
     }
     state.dequeue(longest, turn.now);

@@ -72,13 +72,9 @@ void feed(Turn& turn, ServiceId service_id) {
     double worth = 0;
     const RequestHandle id = hungriest(turn, service, idle, worth);
     if (!id) return;
-    Plan& plan = state.plan;
-    plan.clear();
-    plan.now.push_back({idle, true});
-    cut_extras(state, state.requests[id], plan);
-    if (plan.now.empty()) return;  // the allowance is used up
+    if (!service.spend_extra(!stops_at_once(service))) return;  // the allowance is used up
     state.replicas[idle].extra_worth = worth;
-    send_copy(turn, id, plan.now.front());
+    send_copy(turn, id, {idle, true});
   }
 }
 
@@ -93,12 +89,6 @@ uint32_t allowed(State& state, const Request& request, uint32_t extra) {
 void give_back(State& state, const Request& request, uint32_t extra) {
   Service& service = state.services[request.service()];
   for (; extra > 0; --extra) service.give_back_extra(is_capped(service, request));
-}
-
-void cut_extras(State& state, const Request& request, Plan& plan) {
-  Service& service = state.services[request.service()];
-  const bool capped = !stops_at_once(service);
-  std::erase_if(plan.now, [&](const Target& target) { return target.extra && !service.spend_extra(capped); });
 }
 
 void be_hungry(Turn& turn, RequestHandle id) {

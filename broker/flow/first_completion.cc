@@ -20,10 +20,11 @@ void smooth(double& average, double sample, double weight) {
 // What an execution shows of how long one takes, here and in general, and how soon it ends when it is told
 // to.
 void observe_pace(Turn& turn, Replica& replica, const Copy& copy, const wire::Done& done) {
-  // A failure may have run nothing: "replica queue full".
-  if (copy.adopted || (done.fate != Fate::kOk && done.fate != Fate::kHaltedRunning)) return;
   State& state = turn.state;
   Service& service = state.services[copy.service];
+  if (!service.paced) return;
+  // A failure may have run nothing: "replica queue full".
+  if (copy.adopted || (done.fate != Fate::kOk && done.fate != Fate::kHaltedRunning)) return;
   const bool ended = done.fate != Fate::kHaltedRunning;
   const std::chrono::nanoseconds took(done.service_ns);
   for (RecentTimes* times : {&service.service_times, &replica.times})
@@ -227,7 +228,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   state.remove_copy(id);
 
   if (done.fate == Fate::kOk && wanted(request, copy)) {
-    std::erase(request->copies, id);
+    request->copies.erase(id);
     Counters::count(state.counters.copies, CopyFate::kWon);
     if (copy.path > 0)
       path_done(turn, copy.request, copy, replica.name, done);
@@ -235,8 +236,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
       win(turn, copy.request, copy, replica.name, done);
   } else {
     Counters::count(state.counters.copies, fate_of_loser(done.fate));
-    if (wanted(request, copy) && std::erase(request->copies, id) > 0)
-      copy_failed(turn, *request, copy, replica, done);
+    if (wanted(request, copy) && request->copies.erase(id)) copy_failed(turn, *request, copy, replica, done);
     if (copy.stroll) stroll_done(turn, copy, done);
   }
   serve_queues(turn, copy.replica);

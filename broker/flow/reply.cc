@@ -16,7 +16,8 @@ void record(State& state, Client& client, ClientEntry& entry, const Outcome& out
   state.records.retain(client, entry, std::move(body));
 }
 
-// Out of every index but the client's; copies that are still out are losers from now on.
+// Out of every index but the client's; copies that are still out are losers from now on. What few requests
+// need is left empty for the next one here, which need not look at it.
 void release(Turn& turn, RequestHandle id) {
   State& state = turn.state;
   Request& request = state.requests[id];
@@ -27,6 +28,10 @@ void release(Turn& turn, RequestHandle id) {
   request.paths.clear();
   state.hold(request, {});
   request.copies.clear();
+  if (request.attempts > 0) {
+    request.failed.clear();
+    request.failure.clear();
+  }
   state.requests.give_back(id);
 }
 
