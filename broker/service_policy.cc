@@ -1,7 +1,9 @@
 // Reads --policy; see service_policy.h.
 #include "broker/service_policy.h"
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include "core/duration_text.h"
 #include "core/utf8.h"
@@ -64,14 +66,19 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Failure read_settings(std::string_view settings, ServicePolicy& policy) {
-  while (!settings.empty()) {
-    const size_t comma = std::min(settings.find(','), settings.size());
-    const std::string_view one = settings.substr(0, comma);
-    settings.remove_prefix(std::min(comma + 1, settings.size()));
+  std::vector<std::string_view> seen;
+  for (size_t from = 0, comma = 0; comma != std::string_view::npos; from = comma + 1) {
+    comma = settings.find(',', from);
+    const std::string_view one =
+        settings.substr(from, comma == std::string_view::npos ? comma : comma - from);
     const size_t equals = one.find('=');
     const std::string_view key = trimmed(one.substr(0, equals));
+    if (key.empty()) return Error{"a setting is empty: write key=value,key=value"};
     if (equals == std::string_view::npos)
       return Error{"'" + std::string(key) + "' has no value: write key=value"};
+    if (std::find(seen.begin(), seen.end(), key) != seen.end())
+      return Error{std::string(key) + " stands there twice; leave one of them out"};
+    seen.push_back(key);
     if (Failure failure = set(key, trimmed(one.substr(equals + 1)), policy))
       return Error{std::string(key) + ": " + failure->text};
   }

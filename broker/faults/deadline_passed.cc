@@ -1,15 +1,26 @@
 // deadline_passed: a request's time is up, here or in a queue; its client is told where it stood.
+#include <algorithm>
+
 #include "broker/steps.h"
 
 namespace redoubt::broker {
 namespace {
+
+constexpr const char* kSparesOnly =
+    "; only spares offer it now, and they take what another replica has lost: start one without --spare";
+
+bool is_left_to_spares(const State& state, const Request& request) {
+  const Service& service = state.services[request.service()];
+  const auto is_spare = [&](ReplicaId id) { return state.replicas[id].spare; };
+  return !request.lost && !service.members.empty() && std::ranges::all_of(service.members, is_spare);
+}
 
 std::string where(const State& state, const Request& request, Time now) {
   const std::string level =
       "at level " + std::to_string(request.level + 1) + " (" + state.services[request.service()].name + ")";
   if (request.phase == Request::Phase::kQueued) {
     const char* what = now < request.deadline ? "waited too long " : "the deadline passed ";
-    return what + level + ", in the manager's queue";
+    return what + level + ", in the manager's queue" + (is_left_to_spares(state, request) ? kSparesOnly : "");
   }
   if (request.phase == Request::Phase::kInherited)
     return "the deadline passed " + level + ", before this manager knew who had it";

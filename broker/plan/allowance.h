@@ -18,7 +18,6 @@ class Allowance {
     return true;
   }
   void give_back() { saved_ += 1; }
-  double saved() const { return saved_; }
 
  private:
   static constexpr double kWindow = 200;  // requests whose share can be saved up
