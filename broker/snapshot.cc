@@ -101,8 +101,9 @@ void manager_of(const State& state, Snapshot& view) {
   for (const Service& service : state.services) {
     // Told by a client that waits for it: no replica can offer it.
     if (!is_one_line(service.name)) continue;
-    view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()), service.queued,
-                             service.wait_us, service.service_us, service.policy, service.hedge_delay});
+    view.services.push_back({service.name, static_cast<uint32_t>(service.members.size()),
+                             service.queue.size(), service.wait_us, service.service_us, service.policy,
+                             service.hedge_delay});
   }
 }
 

@@ -51,13 +51,10 @@ void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
   request.phase = Request::Phase::kQueued;
   request.wanted = wanted;
   request.queued_since = now;
-  RequestHandle& end = front ? service.queue_head : service.queue_tail;
-  request.queue_previous = front ? RequestHandle{} : end;
-  request.queue_next = front ? end : RequestHandle{};
-  if (end) (front ? requests[end].queue_previous : requests[end].queue_next) = id;
-  if (!end) (front ? service.queue_tail : service.queue_head) = id;
-  end = id;
-  ++service.queued;
+  if (front)
+    service.queue.push_front(requests, id);
+  else
+    service.queue.push_back(requests, id);
   ++queued;
   set_deadline(id);
 }
@@ -66,16 +63,11 @@ void State::dequeue(RequestHandle id, Time now) {
   Request& request = requests[id];
   CHECK(request.phase == Request::Phase::kQueued);
   Service& service = services[request.service()];
-  (request.queue_previous ? requests[request.queue_previous].queue_next : service.queue_head) =
-      request.queue_next;
-  (request.queue_next ? requests[request.queue_next].queue_previous : service.queue_tail) =
-      request.queue_previous;
-  request.queue_previous = request.queue_next = {};
+  service.queue.erase(requests, id);
   request.level_wait += now - request.queued_since;
   request.phase = Request::Phase::kRunning;
-  --service.queued;
   --queued;
-  if (service.queued > 0) stir(request.service());
+  if (!service.queue.empty()) stir(request.service());
 }
 
 void State::keep_paces(ServiceId id) {
@@ -86,23 +78,6 @@ void State::keep_paces(ServiceId id) {
 
 void State::stir(ServiceId id) {
   if (!std::exchange(services[id].restless, true)) restless.push_back(id);
-}
-
-void State::link_pending(Client& client, RequestHandle id) {
-  Request& request = requests[id];
-  request.client_previous = client.pending_last;
-  request.client_next = {};
-  (client.pending_last ? requests[client.pending_last].client_next : client.pending_first) = id;
-  client.pending_last = id;
-  ++client.pending;
-}
-
-void State::unlink_pending(Client& client, const Request& request) {
-  (request.client_previous ? requests[request.client_previous].client_next : client.pending_first) =
-      request.client_next;
-  (request.client_next ? requests[request.client_next].client_previous : client.pending_last) =
-      request.client_previous;
-  --client.pending;
 }
 
 void State::set_deadline(RequestHandle id) {

@@ -28,6 +28,7 @@
 #include "broker/settings.h"
 #include "core/histogram.h"
 #include "core/indexed_heap.h"
+#include "core/linked_list.h"
 #include "core/random.h"
 #include "core/recent_times.h"
 #include "core/seq_window.h"
@@ -88,7 +89,7 @@ struct Request {
   uint64_t order = 0;         // when it was admitted, among the others
   uint64_t digest = 0;        // what it adds to the state hash
   uint64_t progress_seq = 0;  // the change by which it came to its level; 0: under an earlier manager
-  RequestHandle client_previous, client_next;  // among its client's
+  Links<Request> of_client;   // among its client's pending ones
   wire::LevelReports reports;
   uint64_t heard_on = 0;  // generation of the client's link on which it was sent last
 
@@ -99,7 +100,7 @@ struct Request {
   // While queued.
   uint32_t wanted = 1;  // copies to send when its turn comes
   Time queued_since;
-  RequestHandle queue_previous, queue_next;
+  Links<Request> in_queue;
 
   std::vector<Path> paths;        // redundancy paths, until all but one are broken
   std::vector<ReplicaId> failed;  // replicas that failed it at this level
@@ -245,8 +246,7 @@ struct Service {
   // those that are ready, by when they are expected to be done with one more.
   bool paced = false;
   IndexedHeap<Member, LoadKey, ReadyPlace> ready;
-  RequestHandle queue_head, queue_tail;
-  uint32_t queued = 0;
+  LinkedList<&Request::in_queue> queue;
   bool restless = false;  // in State::restless
   Histogram wait_us, service_us;
 
@@ -293,12 +293,11 @@ struct Client {
   uint64_t incarnation = 0, generation = 0;
   Transit transit;
   SeqWindow<ClientEntry> entries;
-  uint32_t pending = 0;
-  RequestHandle pending_first, pending_last;  // a list of them, for the window may have long gaps
-  uint64_t retained = 0;                      // bytes of results held in entries
-  uint64_t oldest_retained = 0;               // no entry below holds any
-  uint64_t told_low_water = 1;                // to the standbys
-  bool told_all_open = false;                 // it has sent, on this link, all that it had open before
+  LinkedList<&Request::of_client> pending;  // beside the window, which may have long gaps
+  uint64_t retained = 0;                    // bytes of results held in entries
+  uint64_t oldest_retained = 0;             // no entry below holds any
+  uint64_t told_low_water = 1;              // to the standbys
+  bool told_all_open = false;               // it has sent, on this link, all that it had open before
   Time lingers_until = kNever;
 };
 
@@ -464,10 +463,6 @@ struct State {
   void stir(ServiceId service);
   // The time at which this request is to be looked at again.
   void set_deadline(RequestHandle id);
-  // The list of a client's pending requests.
-  void link_pending(Client& client, RequestHandle id);
-  void unlink_pending(Client& client, const Request& request);
-
   // A copy to be filled in where it will lie: a record written field by field must not be moved at once.
   CopyId take_copy();
   // It is at its replica from now on. Of a request it is one of its own list, too.

@@ -61,20 +61,20 @@ void Replica::on(Turn& turn, CopyArrived& event) {
   held.phase_ends = copy.phase_us > 0 ? turn.now + (wire::budget(copy.phase_us) - charged) : kNever;
   held.extra = copy.extra;
   table_.add(event.link.broker, copy.copy, handle);
-  if (!all_workers_busy() && !queue_.first) return start(turn, handle);
+  if (!all_workers_busy() && queue_.empty()) return start(turn, handle);
   enqueue(handle);
   make_way(turn);
 }
 
 // A copy has come that must wait: one that would give way does.
 void Replica::make_way(Turn& turn) {
-  if (extras_.last) stop(turn, extras_.last);
+  if (!extras_.empty()) stop(turn, extras_.last());
 }
 
 // A running copy is asked to end.
 void Replica::stop(Turn& turn, CopyHandle copy) {
   Held& held = copies_[copy];
-  if (std::exchange(held.gives_way, false)) take_out(extras_, copy);
+  if (std::exchange(held.gives_way, false)) extras_.erase(copies_, copy);
   if (!std::exchange(held.halted, true)) turn.effects.push_back(StopCopy{copy});
 }
 
@@ -82,14 +82,14 @@ void Replica::stop(Turn& turn, CopyHandle copy) {
 bool Replica::refuse(Turn& turn, const Origin& origin, const CopyArrived& event, Duration charged) {
   const wire::Copy& copy = event.copy;
   Ending ending{.fate = Fate::kFailed, .wait = charged};
-  if (leaving_ || (copy.extra && (all_workers_busy() || queue_.first))) {
+  if (leaving_ || (copy.extra && (all_workers_busy() || !queue_.empty()))) {
     ending.fate = Fate::kHaltedQueued;
   } else if (event.payload_skipped) {
     ending.text = "the payload is over the limit of " +
                   std::to_string(peers_[origin.link.broker].max_payload) + " bytes";
   } else if (copy.service >= settings_.services.size()) {
     ending.text = "replica has no service number " + std::to_string(copy.service);
-  } else if (queued() >= settings_.queue_limit && all_workers_busy() && !extras_.last) {
+  } else if (queued() >= settings_.queue_limit && all_workers_busy() && extras_.empty()) {
     // No failure of the service: the broker does not know of all that is here.
     ending.fate = Fate::kHaltedQueued;
   } else {
@@ -136,7 +136,7 @@ void Replica::on(Turn& turn, CopyEnded& event) {
   CHECK(held.running);
   --running_;
   held.running = false;
-  if (std::exchange(held.gives_way, false)) take_out(extras_, event.copy);
+  if (std::exchange(held.gives_way, false)) extras_.erase(copies_, event.copy);
   if (held.standing == Standing::kUnwanted) {
     ++counters_.unwanted;
     forget(event.copy);
@@ -204,7 +204,7 @@ void Replica::end_queued(Turn& turn, CopyHandle copy, Fate fate) {
 }
 
 void Replica::give_back_queue(Turn& turn) {
-  while (queue_.first) end_queued(turn, queue_.first, Fate::kHaltedQueued);
+  while (!queue_.empty()) end_queued(turn, queue_.first(), Fate::kHaltedQueued);
 }
 
 void Replica::expire_queued(Turn& turn) {
@@ -226,8 +226,8 @@ void Replica::return_from_vacation(Turn& turn) {
 
 // Who is free takes the next in the queue; who finds nothing goes on vacation, if that is the custom.
 void Replica::employ_workers(Turn& turn) {
-  while (queue_.first && !all_workers_busy()) {
-    const CopyHandle copy = queue_.first;
+  while (!queue_.empty() && !all_workers_busy()) {
+    const CopyHandle copy = queue_.first();
     leave_queue(copy);
     start(turn, copy);
   }
@@ -245,7 +245,7 @@ void Replica::start(Turn& turn, CopyHandle copy) {
   ++running_;
   if (held.detached()) detached_.set(copy, held.given_up);
   held.gives_way = held.extra && !held.detached();
-  if (held.gives_way) append(extras_, copy);
+  if (held.gives_way) extras_.push_back(copies_, copy);
   turn.effects.push_back(StartCopy{.copy = copy,
                                    .service = held.service,
                                    .level = held.origin.level,
@@ -259,27 +259,13 @@ void Replica::start(Turn& turn, CopyHandle copy) {
 }
 
 void Replica::enqueue(CopyHandle copy) {
-  append(queue_, copy);
+  queue_.push_back(copies_, copy);
   heap_.set(copy, due_in_queue(copies_[copy]));
 }
 
 void Replica::leave_queue(CopyHandle copy) {
   heap_.erase(copy);
-  take_out(queue_, copy);
-}
-
-void Replica::append(Row& row, CopyHandle copy) {
-  Held& held = copies_[copy];
-  held.ahead = row.last;
-  held.behind = {};
-  (row.last ? copies_[row.last].behind : row.first) = copy;
-  row.last = copy;
-}
-
-void Replica::take_out(Row& row, CopyHandle copy) {
-  const Held& held = copies_[copy];
-  (held.ahead ? copies_[held.ahead].behind : row.first) = held.behind;
-  (held.behind ? copies_[held.behind].ahead : row.last) = held.ahead;
+  queue_.erase(copies_, copy);
 }
 
 void Replica::forget(CopyHandle copy) {

@@ -118,7 +118,7 @@ void Replica::detach(Turn& turn, CopyHandle copy) {
   table_.erase(held.origin.link.broker, held.origin.copy);
   held.standing = Standing::kOrphan;
   held.given_up = std::min(held.deadline, later(turn.now, kOrphanTime));
-  if (std::exchange(held.gives_way, false)) take_out(extras_, copy);
+  if (std::exchange(held.gives_way, false)) extras_.erase(copies_, copy);
   if (held.waits())
     heap_.set(copy, std::min(due_in_queue(held), held.given_up));
   else
@@ -132,18 +132,16 @@ void Replica::detach(Turn& turn, CopyHandle copy) {
 void Replica::keep(Turn& turn, CopyHandle copy, Ending ending) {
   const size_t bytes = ending.result.size() + ending.text.size();
   copies_[copy].ending = std::make_unique<Ending>(std::move(ending));
-  append(kept_, copy);
-  ++kept_count_;
+  kept_.push_back(copies_, copy);
   kept_bytes_ += bytes;
   if (bytes > kMaxKeptBytes) give_up(turn, copy);
   const size_t most = size_t{settings_.workers} + settings_.queue_limit;
-  while (kept_count_ > most || kept_bytes_ > kMaxKeptBytes) give_up(turn, kept_.first);
+  while (kept_.size() > most || kept_bytes_ > kMaxKeptBytes) give_up(turn, kept_.first());
 }
 
 void Replica::unkeep(CopyHandle copy) {
   const Ending& ending = *copies_[copy].ending;
-  take_out(kept_, copy);
-  --kept_count_;
+  kept_.erase(copies_, copy);
   kept_bytes_ -= ending.result.size() + ending.text.size();
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/distribution.h"
 #include "core/indexed_heap.h"
+#include "core/linked_list.h"
 #include "core/random.h"
 #include "core/slab.h"
 #include "core/transit.h"
@@ -139,7 +140,7 @@ class Replica {
     bool halted = false;
     bool announced = false;          // its worker has told that it starts
     std::unique_ptr<Ending> ending;  // of one that finished while it was detached
-    CopyHandle ahead, behind;        // neighbours in the queue, or among those that are kept
+    Links<CopyTag> in_row;           // in queue_, extras_ or kept_
     uint32_t place = kNowhere;       // in heap_ or in detached_
   };
   using Copies = Slab<Held, CopyTag>;
@@ -149,10 +150,7 @@ class Replica {
     uint32_t& operator()(CopyHandle copy) const { return (*copies)[copy].place; }
   };
 
-  // Copies in a row, linked through them.
-  struct Row {
-    CopyHandle first, last;
-  };
+  using Row = LinkedList<&Held::in_row>;
 
   // What an offered copy was when it was given up, for a manager that adopts it in ignorance.
   struct Gone {
@@ -206,8 +204,6 @@ class Replica {
   void start(Turn& turn, CopyHandle copy);
   void enqueue(CopyHandle copy);
   void leave_queue(CopyHandle copy);
-  void append(Row& row, CopyHandle copy);
-  void take_out(Row& row, CopyHandle copy);
   void forget(CopyHandle copy);
   wire::Load load() const { return {queued(), running_}; }
 
@@ -248,7 +244,6 @@ class Replica {
   // same.
   IndexedHeap<CopyHandle, Time, HeapPlace> detached_{HeapPlace{&copies_}};
   Row kept_;  // those that have finished, in that order
-  uint32_t kept_count_ = 0;
   size_t kept_bytes_ = 0;
   std::map<uint64_t, Gone> gone_;  // by handle: offered, and given up before the manager's answer
   Counters counters_;

@@ -400,6 +400,15 @@ TEST(Transit, HostileNumbersOverflowNothing) {
 
 using Names = ShortVector<std::string, 2>;
 
+TEST(ShortVector, TellsWhetherWhatItErasesWasThere) {
+  ShortVector<int, 2> items{1, 2, 3, 2};
+
+  EXPECT_TRUE(items.erase(2));
+  EXPECT_FALSE(items.erase(7));
+
+  EXPECT_EQ(items, (ShortVector<int, 2>{1, 3, 2}));
+}
+
 TEST(ShortVector, IsWhatAVectorWouldBe) {
   Random random(11);
   Names names;

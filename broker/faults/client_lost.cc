@@ -13,9 +13,9 @@ template <class Applies>
 void abandon_those(Turn& turn, ClientId id, Applies applies) {
   Client& client = turn.state.clients[id];
   std::vector<uint64_t> gone;
-  for (RequestHandle next = client.pending_first; next;) {
+  for (RequestHandle next = client.pending.first(); next;) {
     const Request& request = turn.state.requests[next];
-    next = request.client_next;
+    next = request.of_client.next;
     if (!applies(request)) continue;
     gone.push_back(request.id.seq);
     abandon(turn, client, client.entries[request.id.seq]);
@@ -26,8 +26,8 @@ void abandon_those(Turn& turn, ClientId id, Applies applies) {
 void forget(Turn& turn, ClientId id) {
   State& state = turn.state;
   Client& client = state.clients[id];
-  while (client.pending_first)
-    abandon(turn, client, client.entries[state.requests[client.pending_first].id.seq]);
+  while (!client.pending.empty())
+    abandon(turn, client, client.entries[state.requests[client.pending.first()].id.seq]);
   checkpoint_forget(turn, id);
   state.client_ids.erase(client.incarnation);
   state.window_entries -= client.entries.size();

@@ -130,7 +130,7 @@ void inherit(Turn& turn, Table& table, bool stale) {
         Table::Request& request = table.requests()[old.request];
         entry.is = ClientEntry::Is::kPending;
         entry.request = inherit_request(turn, id, request);
-        state.link_pending(client, entry.request);
+        client.pending.push_back(state.requests, entry.request);
         order.emplace_back(request.order, entry.request);
       } else if (old.is == Table::Entry::Is::kSettled) {
         entry.is = ClientEntry::Is::kSettled;
@@ -230,10 +230,10 @@ void confirm_inherited(Turn& turn, const Client& client, RequestHandle id) {
 
 void drop_unconfirmed(Turn& turn, ClientId id) {
   Client& client = turn.state.clients[id];
-  for (RequestHandle next = client.pending_first; next;) {
+  for (RequestHandle next = client.pending.first(); next;) {
     const RequestHandle request_id = next;
     Request& request = turn.state.requests[request_id];
-    next = request.client_next;
+    next = request.of_client.next;
     if (request.heard_on == client.generation) continue;
     halt_siblings(turn, request, {});
     reply(turn, request_id, {.status = wire::Status::kCancelled});

@@ -26,11 +26,11 @@ void settle(Turn& turn) {
   uint32_t left = kMaxTimeoutsAStep;
   for (const Service& service : state.services) {
     if (service.offered) continue;
-    RequestHandle next = service.queue_head;
+    RequestHandle next = service.queue.first();
     while (next && left > 0) {
       const RequestHandle id = next;
       const Request& request = state.requests[id];
-      next = request.queue_next;
+      next = request.in_queue.next;
       if (request.may_have_run()) continue;  // refused means not executed: these wait for their deadline
       --left;
       reply(turn, id,

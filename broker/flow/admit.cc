@@ -84,7 +84,7 @@ Refusal overloaded(Turn& turn, const LevelSpecs& levels, uint64_t payload_bytes,
     return Refusal::kStopping;
   }
   const Service& first = state.services[levels.front().service];
-  const bool must_wait = first.queued > 0 || first.free.empty();
+  const bool must_wait = !first.queue.empty() || first.free.empty();
   // Those who wait at later levels count as well: what is let in now will stand behind them.
   // So do those that wait for their standbys.
   const size_t waiting = state.queued + state.unconfirmed.size();
@@ -143,7 +143,6 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   request.started = request.lost = false;
   request.first_sent = turn.now;
   request.reports.clear();
-  request.queue_previous = request.queue_next = {};
   request.digest = 0;
   request.heard_on = client.generation;
   CHECK(state.deadlines.place_of(id) == kNowhere);
@@ -151,7 +150,7 @@ RequestHandle accept(Turn& turn, ClientId client_id, wire::Request& asked, const
   ClientEntry& entry = client.entries[asked.seq];
   entry.is = ClientEntry::Is::kPending;
   entry.request = id;
-  state.link_pending(client, id);
+  client.pending.push_back(state.requests, id);
   ++state.counters.admitted;
   return id;
 }

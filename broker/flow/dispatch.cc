@@ -204,7 +204,7 @@ void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front
   if (!is_confirmed(state, id)) return wait_until_confirmed(turn, id, wanted, front);
   Request& request = state.requests[id];
   const Service& service = state.services[request.service()];
-  const bool my_turn = front || service.queued == 0;
+  const bool my_turn = front || service.queue.empty();
   if (my_turn && dispatch(turn, id, wanted)) {
     state.set_deadline(id);
     if (service.paced) feed(turn, request.service());
@@ -278,7 +278,7 @@ void serve_queues(Turn& turn, ReplicaId replica_id) {
     if (!replica->takes_copies()) return;
     RequestHandle longest;
     for (const Membership& membership : replica->memberships) {
-      const RequestHandle head = state.services[membership.service].queue_head;
+      const RequestHandle head = state.services[membership.service].queue.first();
       if (!head || (replica->spare && !state.requests[head].lost)) continue;
       if (std::find(declined.begin(), declined.end(), membership.service) != declined.end()) continue;
       if (!longest || state.requests[head].order < state.requests[longest].order) longest = head;
@@ -310,14 +310,14 @@ void serve_restless(Turn& turn) {
   for (const ServiceId id : state.restless_now) {
     Service& service = state.services[id];
     service.restless = false;
-    while (service.queued > 0) {
-      const uint32_t before = service.queued;
+    while (!service.queue.empty()) {
+      const uint32_t before = service.queue.size();
       const ReplicaId those = !service.ready.empty()    ? service.ready.top().replica
                               : !service.free.empty()   ? service.free.top().replica
                               : !service.spares.empty() ? service.spares.top().replica
                                                         : ReplicaId{};
       if (those) serve_queues(turn, those);
-      if (service.queued >= before) break;
+      if (service.queue.size() >= before) break;
     }
   }
   state.restless_now.clear();

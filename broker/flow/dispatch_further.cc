@@ -66,7 +66,7 @@ void rescue(Turn& turn, ServiceId service_id) {
 void feed(Turn& turn, ServiceId service_id) {
   State& state = turn.state;
   Service& service = state.services[service_id];
-  while (service.queued == 0 && !service.hungry.empty() && !service.ready.empty()) {
+  while (service.queue.empty() && !service.hungry.empty() && !service.ready.empty()) {
     const ReplicaId idle = service.ready.top().replica;
     if (!state.replicas[idle].has_idle_worker() || state.replicas[idle].declined) return;
     double worth = 0;

@@ -42,7 +42,7 @@ void abandon(Turn& turn, Client& client, ClientEntry& entry) {
   Request& request = turn.state.requests[id];
   halt_siblings(turn, request, {});
   Counters::count(turn.state.counters.requests, wire::Status::kCancelled);
-  turn.state.unlink_pending(client, request);
+  client.pending.erase(turn.state.requests, id);
   forget_digest(turn.state, request);
   release(turn, id);
   entry = ClientEntry{};
@@ -61,7 +61,7 @@ void reply(Turn& turn, RequestHandle id, Outcome outcome) {
   if (outcome.status == wire::Status::kRefused) Counters::count(state.counters.refusals, outcome.reason);
   if (outcome.status == wire::Status::kOk)
     state.request_us.record(static_cast<uint64_t>(to_us(turn.now - request.arrived)));
-  state.unlink_pending(client, request);
+  client.pending.erase(state.requests, id);
   record(state, client, entry, outcome,
          outcome.status == wire::Status::kOk ? outcome.payload : Payload(outcome.text));
   checkpoint_remove(turn, request, entry);

@@ -78,14 +78,14 @@ double yield(const Service& service, Duration left) {
 
 // How full the queue is, from 0 to 1: two requests for every worker are a full one.
 double crowd(const Service& service) {
-  return std::min(1.0, service.queued / (2.0 * std::max(service.workers, 1u)));
+  return std::min(1.0, service.queue.size() / (2.0 * std::max(service.workers, 1u)));
 }
 
 // Others wait, and a worker's time is better spent on them.
 bool is_too_late(const State& state, const Service& service, const Request& request, ReplicaId best,
                  Time now) {
   // Nobody loses anything by its trying, and who tries nothing learns nothing.
-  if (service.service_times.weight() < kEnoughSeen || service.queued == 0) return false;
+  if (service.service_times.weight() < kEnoughSeen || service.queue.empty()) return false;
   const Duration left = time_left(state, request, now) - wait_at(service, state.replicas[best]);
   const Duration whole = left + (now - request.arrived);
   return yield(service, left) < kWorth * crowd(service) * yield(service, whole);
@@ -97,7 +97,7 @@ ReplicaId first_ready(const State& state, const Service& service) {
   if (!service.ready.empty()) return service.ready.top().replica;
   constexpr double kIdle = 0.01;  // of a service time
   const bool idles = service.round_trip_ns >= kIdle * service.typical_ns;
-  if (service.queued == 0 || !idles || service.free.empty()) return {};
+  if (service.queue.empty() || !idles || service.free.empty()) return {};
   const ReplicaId least = service.free.top().replica;
   return state.replicas[least].load() <= state.replicas[least].lean ? least : ReplicaId{};
 }
@@ -112,7 +112,7 @@ ReplicaId choose(const State& state, const Service& service, const Request& requ
   if (!is_odd(service, odd) || busy == 0 || service.outstanding == 0) return best;
   // Who has waited for long already will rather wait on: workers may be stuck.
   const Duration wait =
-      std::max(scaled(service.service_times.mean(), (service.queued + 1.0) / busy), request.level_wait);
+      std::max(scaled(service.service_times.mean(), (service.queue.size() + 1.0) / busy), request.level_wait);
   const bool waits = service.service_times.share_within(left - wait, kUnknown) > chance(service, odd, left);
   return waits ? ReplicaId{} : best;
 }
