@@ -1,5 +1,5 @@
 // The names by which a manager's state knows things: handles that go stale instead of dangling. What is
-// behind them is in state.h.
+// behind them is in request.h, service.h and peers.h.
 #pragma once
 
 #include <cstdint>
