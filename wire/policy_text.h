@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "wire/message.h"
+#include "wire/terms.h"
 
 namespace redoubt::wire {
 
