@@ -368,13 +368,6 @@ using Message =
                  Enlist, Pulse, VoteAsk, Vote, HandOver, Collect, Add, Remove, Mark, ClientGone>;
 
 // The words for people, logs, metrics and JSON: `queue_full`, `halted_running`, …
-const char* name_of(Role role);
-const char* name_of(Status status);
-const char* name_of(Refusal reason);
-const char* name_of(Redundancy redundancy);
-const char* name_of(Disposal disposal);
-const char* name_of(Fate fate);
-const char* name_of(CloseReason reason);
 const char* name_of(Kind kind);
 // The message's kind: `hello`, `copy`, …
 const char* name_of(const Message& message);

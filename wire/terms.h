@@ -79,4 +79,13 @@ enum class CloseReason : uint8_t {
   kGroup,  // another list of brokers, or a number that is not in it
 };
 
+// As every output and error says them.
+const char* name_of(Role role);
+const char* name_of(Status status);
+const char* name_of(Refusal reason);
+const char* name_of(Redundancy redundancy);
+const char* name_of(Disposal disposal);
+const char* name_of(Fate fate);
+const char* name_of(CloseReason reason);
+
 }  // namespace redoubt::wire
