@@ -93,7 +93,7 @@ void Broker::step(Time now, const Event& event, Effects& effects) {
   // After the event: what has just been heard counts.
   if (due <= now) heartbeats(turn);
   if (!state_.inherited.empty()) recover(turn);
-  if (!state_.restless.empty()) serve_restless(turn);
+  serve_queues(turn);
   last_step_ = now;
 }
 
@@ -102,6 +102,7 @@ void Broker::take_over(Time now, Table& table, uint64_t seq, bool stale, Effects
   Turn turn{state_, now, effects};
   state_.checkpoint_seq = seq;
   inherit(turn, table, stale);
+  serve_queues(turn);
 }
 
 std::unique_ptr<Table> Broker::step_down(Time now) { return bequeath(state_, now); }
@@ -110,11 +111,13 @@ void Broker::follower_up(Time now, LinkId link, BrokerNumber number, const std::
                          Effects& effects) {
   Turn turn{state_, now, effects};
   broker::follower_up(turn, link, number, name);
+  serve_queues(turn);
 }
 
 void Broker::follower_heard(Time now, LinkId link, const wire::Pulse& pulse, Effects& effects) {
   Turn turn{state_, now, effects};
   broker::follower_heard(turn, link, pulse);
+  serve_queues(turn);
 }
 
 void Broker::set_committed(Time now, BrokerSet members, Effects& effects) {
@@ -122,6 +125,7 @@ void Broker::set_committed(Time now, BrokerSet members, Effects& effects) {
   if (state_.committed == members) return;
   state_.committed = members;
   dispatch_confirmed(turn);
+  serve_queues(turn);
 }
 
 void Broker::know_service(const std::string& name) {
@@ -139,6 +143,7 @@ Time Broker::next_but_halts() const {
   if (!state_.deadlines.empty()) due = std::min(due, state_.deadlines.top_key());
   if (!state_.heartbeats.empty()) due = std::min(due, state_.heartbeats.top_key());
   due = std::min(due, followers_due(state_));
+  if (!state_.restless.empty()) due = std::min(due, last_step_);
   if (!state_.inherited.empty()) due = std::min(due, std::max(recovering_from(state_), last_step_));
   if (state_.awaited > 0) due = std::min(due, state_.settles_at);
   if (!state_.lingering.empty()) {

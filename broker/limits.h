@@ -75,7 +75,8 @@ inline constexpr uint64_t kCollectBytes = uint64_t{1} << 20;
 inline constexpr uint32_t kCollectedAStep = 512;      // requests and records that one step of the walk sends
 inline constexpr uint32_t kLookedAtAStep = 1u << 17;  // sequence numbers it looks at for them
 inline constexpr size_t kMaxHaltsKept = 256;          // of one replica, until their time
-// A further copy of a request that standbys do not have yet is looked at again after this.
+// A further copy of a request that standbys do not have yet, and a request that auto lets wait or thinks of
+// rescuing, is looked at again after this at the earliest.
 inline constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 inline constexpr uint32_t kMaxHungry = 1024;     // requests of a service that would like another copy
 inline constexpr uint32_t kHungryLookedAt = 32;  // of those, at once

@@ -7,6 +7,7 @@
 // nobody wants it any more.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,12 @@ struct Path {
 
 struct Request {
   enum class Phase : uint8_t { kQueued, kRunning, kInherited };
+  // Where it stands while it is queued, in its service's queue.
+  enum class Line : uint8_t {
+    kArrived,   // in the order in which they came to their level
+    kReturned,  // that have waited before, the oldest request first: in front of those
+    kLost,      // of those, what was lost with its replica: spares take only these
+  };
 
   // In the order in which they are used, so that a request touches little memory; what few requests need
   // comes last.
@@ -58,8 +65,9 @@ struct Request {
   uint32_t attempts = 0;          // executions at this level that failed or were lost
   uint32_t dispatched = 0;        // copies sent at this level
   ShortVector<CopyId, 2> copies;  // outstanding copies of this level that may still win
-  Time further_at = kNever;       // when another one leaves, if the level has not been won
-  Slot slot;                      // backup: the time that is kept for that one
+  // When another one leaves, if the level has not been won; while it is queued, when it is looked at again.
+  Time further_at = kNever;
+  Slot slot;  // backup: the time that is kept for that one
   LevelSpecs levels;
   Payload payload;
   Duration waited{};      // at the levels behind it
@@ -81,7 +89,8 @@ struct Request {
   // While queued.
   uint32_t wanted = 1;  // copies to send when its turn comes
   Time queued_since;
-  Links<Request> in_queue;
+  Line line = Line::kArrived;
+  Links<Request> in_line;
 
   std::vector<Path> paths;        // redundancy paths, until all but one are broken
   std::vector<ReplicaId> failed;  // replicas that failed it at this level
@@ -95,6 +104,11 @@ struct Request {
   }
   bool limits_wait() const {
     return wait_limit > Duration::zero() && policy().disposal != wire::Disposal::kNone;
+  }
+  // When its time is up.
+  Time ends_at() const {
+    if (phase != Phase::kQueued || !limits_wait()) return deadline;
+    return std::min(deadline, later(queued_since, wait_limit - waited - level_wait));
   }
 };
 

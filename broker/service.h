@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <string>
 #include <vector>
@@ -107,6 +108,36 @@ struct Hungry {
   uint32_t level = 0;
 };
 
+// The requests that wait for a replica of a service. Who has waited longest goes first.
+class Queue {
+ public:
+  void add(Slab<Request>& requests, RequestHandle id) {
+    const Request& request = requests[id];
+    List& line = line_of(request);
+    if (request.line == Request::Line::kArrived) return line.push_back(requests, id);
+    RequestHandle before = line.last();
+    while (before && requests[before].order > request.order) before = requests[before].in_line.previous;
+    line.insert_after(requests, id, before);
+  }
+  void take_out(Slab<Request>& requests, RequestHandle id) { line_of(requests[id]).erase(requests, id); }
+
+  bool empty() const { return size() == 0; }
+  uint32_t size() const { return lines_[0].size() + lines_[1].size() + lines_[2].size(); }
+  // None when it is empty.
+  RequestHandle head(const Slab<Request>& requests) const {
+    const RequestHandle lost = first(Request::Line::kLost), returned = first(Request::Line::kReturned);
+    if (lost && returned) return requests[lost].order < requests[returned].order ? lost : returned;
+    return lost ? lost : returned ? returned : first(Request::Line::kArrived);
+  }
+  RequestHandle first(Request::Line line) const { return lines_[static_cast<size_t>(line)].first(); }
+
+ private:
+  using List = LinkedList<&Request::in_line>;
+  List& line_of(const Request& request) { return lines_[static_cast<size_t>(request.line)]; }
+
+  std::array<List, 3> lines_;  // by Request::Line
+};
+
 struct Service {
   explicit Service(Slab<Replica>* replicas)
       : free(MemberPlace{replicas}), spares(MemberPlace{replicas}), ready(ReadyPlace{replicas}) {}
@@ -122,7 +153,7 @@ struct Service {
   // those that are ready, by when they are expected to be done with one more.
   bool paced = false;
   IndexedHeap<Member, LoadKey, ReadyPlace> ready;
-  LinkedList<&Request::in_queue> queue;
+  Queue queue;
   bool restless = false;  // in State::restless
   Histogram wait_us, service_us;
 

@@ -45,16 +45,16 @@ void State::hold(Path& path, Payload input) {
   path.input = std::move(input);
 }
 
-void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool front) {
+void State::enqueue(RequestHandle id, Time now, uint32_t wanted, bool returned) {
   Request& request = requests[id];
-  Service& service = services[request.service()];
+  drop_further(request);
   request.phase = Request::Phase::kQueued;
   request.wanted = wanted;
   request.queued_since = now;
-  if (front)
-    service.queue.push_front(requests, id);
-  else
-    service.queue.push_back(requests, id);
+  request.line = !returned      ? Request::Line::kArrived
+                 : request.lost ? Request::Line::kLost
+                                : Request::Line::kReturned;
+  services[request.service()].queue.add(requests, id);
   ++queued;
   set_deadline(id);
 }
@@ -63,9 +63,10 @@ void State::dequeue(RequestHandle id, Time now) {
   Request& request = requests[id];
   CHECK(request.phase == Request::Phase::kQueued);
   Service& service = services[request.service()];
-  service.queue.erase(requests, id);
+  service.queue.take_out(requests, id);
   request.level_wait += now - request.queued_since;
   request.phase = Request::Phase::kRunning;
+  request.further_at = kNever;
   --queued;
   if (!service.queue.empty()) stir(request.service());
 }
@@ -80,13 +81,16 @@ void State::stir(ServiceId id) {
   if (!std::exchange(services[id].restless, true)) restless.push_back(id);
 }
 
+void State::stir_all_of(const Replica& replica) {
+  for (const Membership& membership : replica.memberships) {
+    const Service& service = services[membership.service];
+    if (service.paced || !service.queue.empty()) stir(membership.service);
+  }
+}
+
 void State::set_deadline(RequestHandle id) {
   const Request& request = requests[id];
-  Time due = request.deadline;
-  if (request.phase == Request::Phase::kQueued && request.limits_wait())
-    due =
-        std::min(due, later(request.queued_since, request.wait_limit - request.waited - request.level_wait));
-  if (request.phase == Request::Phase::kRunning) due = std::min(due, request.further_at);
+  const Time due = std::min(request.ends_at(), request.further_at);
   const uint32_t place = deadlines.place_of(id);
   if (place == kNowhere || due != deadlines.key_at(place)) deadlines.set(id, due);
 }
@@ -157,6 +161,8 @@ void State::index_replica(ReplicaId id) {
     else
       those.erase({id, index});
     if (!service.paced) continue;
+    // Auto may have let the head wait for this one.
+    if (!service.queue.empty()) stir(replica.memberships[index].service);
     if (replica.is_ready())
       service.ready.set({id, index}, {ready_key(service, replica), replica.last_picked});
     else

@@ -64,7 +64,7 @@ struct State {
   Plan plan;
   // Services whose queue must be looked at before this step ends: its head has gone, or who could take it
   // has.
-  std::vector<ServiceId> restless, restless_now;
+  std::vector<ServiceId> restless;
   std::vector<std::pair<Member, LoadKey>> aside, ready_aside;
   std::vector<double> paces;
   uint64_t held_bytes = 0;      // of live requests' payloads
@@ -113,13 +113,15 @@ struct State {
     request.reserved = {};
     request.further_at = kNever;
   }
-  // The queue of a request's current service. `front`: it has waited before.
-  void enqueue(RequestHandle id, Time now, uint32_t wanted, bool front);
+  // The queue of a request's current service. `returned`: it has waited before.
+  void enqueue(RequestHandle id, Time now, uint32_t wanted, bool returned);
   void dequeue(RequestHandle id, Time now);
   // A request wants auto there.
   void keep_paces(ServiceId service);
   // The service's queue is looked at before this step ends.
   void stir(ServiceId service);
+  // The same of all services of a replica for which somebody waits, or may get more copies.
+  void stir_all_of(const Replica& replica);
   // The time at which this request is to be looked at again.
   void set_deadline(RequestHandle id);
   // A copy to be filled in where it will lie: a record written field by field must not be moved at once.

@@ -69,10 +69,14 @@ void send_copy(Turn& turn, RequestHandle id, Target target, uint32_t path = 0);
 void walk_path(Turn& turn, RequestHandle id, uint32_t number);
 // The same of a path whose request has been answered.
 void walk_on(Turn& turn, StrollId id, const Payload& input);
-// A replica may have become free: those who wait longest go first.
-void serve_queues(Turn& turn, ReplicaId replica);
-// And those of the services that have been stirred: at the end of a step.
-void serve_restless(Turn& turn);
+// A request whose turn it is goes out, or waits for its standbys, or ends as too late. False when nobody can
+// take it now.
+bool go_out(Turn& turn, RequestHandle id, uint32_t wanted, bool returned);
+
+// serve_queues.cc: those who wait for services that have been stirred (State::stir), at the end of a step.
+void serve_queues(Turn& turn);
+// A queued request is looked at again when the plan that let it wait says so.
+void look_again(Turn& turn, RequestHandle id);
 
 // dispatch_further.cc: copies beyond the first.
 // The time of a request's further copy has come.

@@ -37,10 +37,12 @@ class LinkedList<kLinks> {
     last_ = id;
     ++size_;
   }
-  void push_front(Items& items, Id id) {
-    links(items, id) = {{}, first_};
-    (first_ ? links(items, first_).previous : last_) = id;
-    first_ = id;
+  // Behind that one, which is in this list; in front of all others if none is named.
+  void insert_after(Items& items, Id id, Id before) {
+    Id& next = before ? links(items, before).next : first_;
+    links(items, id) = {before, next};
+    (next ? links(items, next).previous : last_) = id;
+    next = id;
     ++size_;
   }
   // The item is in this list.

@@ -44,7 +44,7 @@ class LinkedListTest : public ::testing::Test {
 TEST_F(LinkedListTest, KeepsTheOrderInWhichItWasFilled) {
   list_.push_back(items_, make(2));
   list_.push_back(items_, make(3));
-  list_.push_front(items_, make(1));
+  list_.insert_after(items_, make(1), {});
 
   EXPECT_EQ(values(), (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(list_.size(), 3u);
@@ -69,9 +69,14 @@ TEST_F(LinkedListTest, IsWhatADequeWouldBe) {
   for (int step = 0; step < 2000; ++step) {
     if (expected.empty() || (expected.size() < 20 && random.below(2) == 0)) {
       const Handle<Link> id = make(step);
-      const bool front = random.below(2) == 0;
-      front ? list_.push_front(items_, id) : list_.push_back(items_, id);
-      expected.insert(front ? expected.begin() : expected.end(), id);
+      const size_t place = random.below(expected.size() + 2);
+      if (place > expected.size()) {
+        list_.push_back(items_, id);
+        expected.push_back(id);
+      } else {
+        list_.insert_after(items_, id, place == 0 ? Handle<Link>{} : expected[place - 1]);
+        expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(place), id);
+      }
     } else {
       const auto gone = expected.begin() + static_cast<std::ptrdiff_t>(random.below(expected.size()));
       list_.erase(items_, *gone);

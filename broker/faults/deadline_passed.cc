@@ -40,9 +40,14 @@ void deadlines_passed(Turn& turn) {
     if (state.deadlines.empty() || state.deadlines.top_key() > turn.now) return;
     const RequestHandle id = state.deadlines.top();
     Request& request = state.requests[id];
-    if (request.phase == Request::Phase::kRunning && request.further_at <= turn.now &&
-        turn.now < request.deadline) {
-      dispatch_further(turn, id);
+    if (request.further_at <= turn.now && turn.now < request.ends_at()) {
+      if (request.phase == Request::Phase::kRunning) {
+        dispatch_further(turn, id);
+      } else {
+        request.further_at = kNever;
+        state.set_deadline(id);
+        state.stir(request.service());
+      }
       continue;
     }
     Outcome outcome{.status = wire::Status::kExpired, .text = where(state, request, turn.now)};

@@ -95,6 +95,7 @@ void adopt(Turn& turn, RequestHandle id, ReplicaId replica, const wire::Held& he
 void send_again(Turn& turn, RequestHandle id) {
   Request& request = turn.state.requests[id];
   request.phase = Request::Phase::kRunning;
+  request.lost = true;  // nobody has said that he holds it
   ++turn.state.counters.sent_again;
   // One copy for now: everybody's requests come at once.
   dispatch_or_queue(turn, id, 1, false);
@@ -198,7 +199,7 @@ void replica_holds(Turn& turn, LinkId link, const wire::Holding& holding) {
   replica.unheard = false;
   --state.unheard_replicas;
   state.index_replica(replica_id);
-  serve_queues(turn, replica_id);
+  state.stir_all_of(replica);
 }
 
 Time recovering_from(const State& state) {

@@ -16,8 +16,10 @@ void leave_services(State& state, ReplicaId id) {
     for (const Membership& membership : replica.memberships)
       state.services[membership.service].workers -= replica.workers;
   replica.leaving = true;
+  for (const Membership& membership : replica.memberships)
+    if (state.services[membership.service].paced) note_typical(state, state.services[membership.service]);
   // Who has waited for this one waits for nobody.
-  for (const Membership& membership : replica.memberships) state.stir(membership.service);
+  state.stir_all_of(replica);
   state.index_replica(id);
 }
 
@@ -110,7 +112,7 @@ void replica_up(Turn& turn, const ReplicaUp& event) {
   turn.effects.emplace_back(
       SendDummy{event.link, {.sent_us = to_us(turn.now), .echo_us = replica.heard_sent_us}});
   turn.effects.emplace_back(Note{Note::Kind::kReplicaJoined, replica.name, replica.address});
-  serve_queues(turn, id);
+  state.stir_all_of(replica);
 }
 
 void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
@@ -135,9 +137,8 @@ void replica_lost(Turn& turn, ReplicaId id, const std::string& why) {
                    [&](CopyId a, CopyId b) { return state.copies[a].sent < state.copies[b].sent; });
   std::vector<RequestHandle> waiting;
   for (const CopyId copy : lost) copy_lost(turn, copy, name, waiting);
-  // Each goes to the front of its queue: the oldest last, so that it stands first.
-  for (auto request = waiting.rbegin(); request != waiting.rend(); ++request)
-    if (state.requests.find(*request)) state.enqueue(*request, turn.now, 1, true);
+  for (const RequestHandle request : waiting)
+    if (state.requests.find(request)) state.enqueue(request, turn.now, 1, true);
   CHECK(state.replicas[id].copies.empty());
   state.replicas[id] = Replica{};
   state.replicas.give_back(id);

@@ -26,17 +26,19 @@ void settle(Turn& turn) {
   uint32_t left = kMaxTimeoutsAStep;
   for (const Service& service : state.services) {
     if (service.offered) continue;
-    RequestHandle next = service.queue.first();
-    while (next && left > 0) {
-      const RequestHandle id = next;
-      const Request& request = state.requests[id];
-      next = request.in_queue.next;
-      if (request.may_have_run()) continue;  // refused means not executed: these wait for their deadline
-      --left;
-      reply(turn, id,
-            {.status = wire::Status::kRefused,
-             .reason = wire::Refusal::kNoReplica,
-             .text = "no replica has offered service '" + service.name + "' since the broker started"});
+    for (const auto line : {Request::Line::kReturned, Request::Line::kArrived}) {
+      RequestHandle next = service.queue.first(line);
+      while (next && left > 0) {
+        const RequestHandle id = next;
+        const Request& request = state.requests[id];
+        next = request.in_line.next;
+        if (request.may_have_run()) continue;  // refused means not executed: these wait for their deadline
+        --left;
+        reply(turn, id,
+              {.status = wire::Status::kRefused,
+               .reason = wire::Refusal::kNoReplica,
+               .text = "no replica has offered service '" + service.name + "' since the broker started"});
+      }
     }
   }
   if (left > 0) state.awaited = 0;

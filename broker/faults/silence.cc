@@ -42,8 +42,7 @@ void heartbeats(Turn& turn) {
     }
     if (replica.spent_ns > 0 || replica.declined || replica.full) {
       // What it held besides may have gone.
-      if (std::exchange(replica.full, false))
-        for (const Membership& membership : replica.memberships) state.stir(membership.service);
+      if (std::exchange(replica.full, false)) state.stir_all_of(replica);
       replica.declined = false;
       replica.spent_ns *= 0.99;
       replica.ended *= 0.99;

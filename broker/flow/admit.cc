@@ -84,10 +84,12 @@ Refusal overloaded(Turn& turn, const LevelSpecs& levels, uint64_t payload_bytes,
     return Refusal::kStopping;
   }
   const Service& first = state.services[levels.front().service];
-  const bool must_wait = !first.queue.empty() || first.free.empty();
+  const bool binds_late = levels.front().policy.redundancy == wire::Redundancy::kAuto;
+  const bool must_wait = !first.queue.empty() || (binds_late ? first.ready.empty() : first.free.empty());
   // Those who wait at later levels count as well: what is let in now will stand behind them.
   // So do those that wait for their standbys.
-  const size_t waiting = state.queued + state.unconfirmed.size();
+  // Of these some have ended meanwhile.
+  const size_t waiting = std::min<size_t>(state.queued + state.unconfirmed.size(), state.requests.size());
   if (waiting >= state.settings.queue_limit && (must_wait || waiting > 0)) {
     text = std::to_string(waiting) + " requests wait already, the limit is " +
            std::to_string(state.settings.queue_limit);

@@ -126,6 +126,9 @@ bool dispatch(Turn& turn, RequestHandle id, uint32_t wanted) {
   if (request.copies.empty() && request.attempts == 0) {
     state.drop_further(request);  // of a copy that was given back
     plan_level(turn, request, wanted);
+    // Under an earlier manager.
+    if (plan.now.empty() && !plan.too_late && request.lost)
+      pick_spare(state, request.service(), {}, plan.now);
   } else {
     plan_again(state, request, wanted, plan);
     if (!plan.now.empty()) state.drop_further(request);
@@ -145,15 +148,16 @@ bool is_confirmed(const State& state, RequestHandle id) {
   return broker::is_confirmed(state, state.requests[id].progress_seq);
 }
 
-void wait_until_confirmed(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
+void wait_until_confirmed(Turn& turn, RequestHandle id, uint32_t wanted, bool returned) {
   State& state = turn.state;
   Request& request = state.requests[id];
+  if (request.copies.empty()) state.drop_further(request);
   request.wanted = wanted;
   // What has waited for a replica already is older than most that wait here.
   const auto older = [](uint64_t seq, const State::Unconfirmed& other) { return seq < other.seq; };
   const auto place =
       std::upper_bound(state.unconfirmed.begin(), state.unconfirmed.end(), request.progress_seq, older);
-  state.unconfirmed.insert(place, {request.progress_seq, id, front});
+  state.unconfirmed.insert(place, {request.progress_seq, id, returned});
   state.set_deadline(id);
 }
 
@@ -198,23 +202,37 @@ void end_too_late(Turn& turn, RequestHandle id) {
 
 }  // namespace
 
-void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool front) {
+bool go_out(Turn& turn, RequestHandle id, uint32_t wanted, bool returned) {
   State& state = turn.state;
   // Also what was let in while nobody could acknowledge it, and goes out again when somebody can.
-  if (!is_confirmed(state, id)) return wait_until_confirmed(turn, id, wanted, front);
-  Request& request = state.requests[id];
-  const Service& service = state.services[request.service()];
-  const bool my_turn = front || service.queue.empty();
-  if (my_turn && dispatch(turn, id, wanted)) {
+  if (!is_confirmed(state, id)) {
+    wait_until_confirmed(turn, id, wanted, returned);
+    return true;
+  }
+  if (dispatch(turn, id, wanted)) {
     state.set_deadline(id);
-    if (service.paced) feed(turn, request.service());
+    return true;
+  }
+  if (!state.plan.too_late) return false;
+  end_too_late(turn, id);
+  return true;
+}
+
+void dispatch_or_queue(Turn& turn, RequestHandle id, uint32_t wanted, bool returned) {
+  State& state = turn.state;
+  const Request& request = state.requests[id];
+  const ServiceId service_id = request.service();
+  const Service& service = state.services[service_id];
+  const bool my_turn = returned || service.queue.empty() || !is_confirmed(state, id);
+  if (my_turn && go_out(turn, id, wanted, returned)) {
+    if (service.paced) feed(turn, service_id);
     return;
   }
-  if (my_turn && state.plan.too_late) return end_too_late(turn, id);
   if (!request.copies.empty()) return;  // a sibling is out already: nothing is gained by waiting for a place
-  state.enqueue(id, turn.now, wanted, front);
+  state.enqueue(id, turn.now, wanted, returned);
+  if (my_turn) look_again(turn, id);
   // The longer the queue, the better looks a replica that was not good enough for its head.
-  if (!my_turn && !service.ready.empty()) serve_queues(turn, service.ready.top().replica);
+  if (!my_turn && service.paced) state.stir(service_id);
 }
 
 bool dispatch_again(Turn& turn, RequestHandle id) {
@@ -264,63 +282,6 @@ void walk_on(Turn& turn, StrollId id, const Payload& input) {
                    .wait_limit = stroll.wait_limit,
                    .waited = path.waited,
                    .payload = input});
-}
-
-void serve_queues(Turn& turn, ReplicaId replica_id) {
-  State& state = turn.state;
-  // A head that does not want this replica leaves it to those of the other services.
-  ShortVector<ServiceId, 4> declined;
-  for (uint32_t i = 0; i < kMaxTimeoutsAStep; ++i) {
-    const Replica* replica = state.replicas.find(replica_id);
-    if (!replica || !replica->takes_copies()) return;
-    for (const Membership& membership : replica->memberships)
-      if (state.services[membership.service].paced) rescue(turn, membership.service);
-    if (!replica->takes_copies()) return;
-    RequestHandle longest;
-    for (const Membership& membership : replica->memberships) {
-      const RequestHandle head = state.services[membership.service].queue.first();
-      if (!head || (replica->spare && !state.requests[head].lost)) continue;
-      if (std::find(declined.begin(), declined.end(), membership.service) != declined.end()) continue;
-      if (!longest || state.requests[head].order < state.requests[longest].order) longest = head;
-    }
-    if (!longest) {
-      for (const Membership& membership : replica->memberships)
-        if (state.services[membership.service].paced) feed(turn, membership.service);
-      return;
-    }
-    state.dequeue(longest, turn.now);
-    const uint32_t wanted = state.requests[longest].wanted;
-    // It was let in while nobody could acknowledge it. Now somebody can.
-    if (!is_confirmed(state, longest)) {
-      wait_until_confirmed(turn, longest, wanted, true);
-    } else if (dispatch(turn, longest, wanted)) {
-      state.set_deadline(longest);
-    } else if (state.plan.too_late) {
-      end_too_late(turn, longest);
-    } else {
-      declined.push_back(state.requests[longest].service());
-      state.enqueue(longest, turn.now, wanted, true);
-    }
-  }
-}
-
-void serve_restless(Turn& turn) {
-  State& state = turn.state;
-  std::swap(state.restless, state.restless_now);
-  for (const ServiceId id : state.restless_now) {
-    Service& service = state.services[id];
-    service.restless = false;
-    while (!service.queue.empty()) {
-      const uint32_t before = service.queue.size();
-      const ReplicaId those = !service.ready.empty()    ? service.ready.top().replica
-                              : !service.free.empty()   ? service.free.top().replica
-                              : !service.spares.empty() ? service.spares.top().replica
-                                                        : ReplicaId{};
-      if (those) serve_queues(turn, those);
-      if (service.queue.size() >= before) break;
-    }
-  }
-  state.restless_now.clear();
 }
 
 }  // namespace redoubt::broker

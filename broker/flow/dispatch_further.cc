@@ -122,7 +122,7 @@ void dispatch_further(Turn& turn, RequestHandle id) {
   Service& service = state.services[state.requests[id].service()];
   if (service.urgent.size() >= kMaxHungry) service.urgent.pop_front();
   service.urgent.push_back({id, state.requests[id].level});
-  if (!service.ready.empty()) serve_queues(turn, service.ready.top().replica);
+  state.stir(request.service());
 }
 
 }  // namespace redoubt::broker

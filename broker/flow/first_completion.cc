@@ -82,9 +82,11 @@ bool dropped(Turn& turn, LinkId from, CopyId id, const wire::Epoch& epoch) {
   return true;
 }
 
+// By so much clocks may differ that have run for as long as a copy takes.
+constexpr Duration kSlack = std::chrono::milliseconds(5);
+
 // Whether a copy's time can be over by our clock, too: a replica's word alone does not end a request.
 bool may_have_expired(const Turn& turn, const Request& request, const Copy& copy) {
-  constexpr Duration kSlack = std::chrono::milliseconds(5);
   if (turn.now + kSlack >= request.deadline) return true;
   const Duration behind = copy.path > 0 ? request.paths[copy.path - 1].waited : request.waited;
   const Duration left_when_sent = request.wait_limit - behind - copy.waited_here;
@@ -207,6 +209,11 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
   }
   const Copy copy = state.copies[id];
   Request* request = state.requests.find(copy.request);
+  // Nor does its word about how long a copy has waited count for more than can be.
+  if (!copy.adopted) {
+    const std::chrono::nanoseconds most = turn.now - copy.sent + kSlack;
+    done.wait_ns = std::min(done.wait_ns, static_cast<uint64_t>(most.count()));
+  }
   if (done.fate == Fate::kExpired && request && !may_have_expired(turn, *request, copy)) {
     done.fate = Fate::kFailed;
     done.text = "it called a copy expired before its time";
@@ -239,7 +246,7 @@ void copy_done(Turn& turn, LinkId from, wire::Done& done, bool payload_skipped) 
     if (wanted(request, copy) && request->copies.erase(id)) copy_failed(turn, *request, copy, replica, done);
     if (copy.stroll) stroll_done(turn, copy, done);
   }
-  serve_queues(turn, copy.replica);
+  state.stir_all_of(replica);
 }
 
 void count_attempt(Turn& turn, Request& request, std::string failure) {
@@ -251,7 +258,10 @@ void count_attempt(Turn& turn, Request& request, std::string failure) {
 void copy_gone(Turn& turn, RequestHandle id, Fate fate) {
   State& state = turn.state;
   Request& request = state.requests[id];
-  if (!request.copies.empty()) return;  // a sibling may still win
+  // A sibling may still win. Who has been asked to end is not waited for, and wins all the same if it has
+  // ended.
+  if (!std::ranges::all_of(request.copies, [&](CopyId copy) { return state.copies[copy].halted; })) return;
+  request.copies.clear();
   request.started = false;
   const Service& service = state.services[request.service()];
   if (fate == Fate::kExpired && request.failure.empty()) {

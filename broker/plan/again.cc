@@ -47,6 +47,7 @@ void plan_again(State& state, const Request& request, uint32_t wanted, Plan& pla
   if (!plan.now.empty()) return;
   leave_out.resize(static_cast<size_t>(holding));
   pick(state, request.service(), wanted, leave_out, plan.now);
+  if (plan.now.empty()) pick_for_lost(state, request, leave_out, plan);
 }
 
 }  // namespace redoubt::broker

@@ -96,7 +96,7 @@ bool is_too_late(const State& state, const Service& service, const Request& requ
 ReplicaId first_ready(const State& state, const Service& service) {
   if (!service.ready.empty()) return service.ready.top().replica;
   constexpr double kIdle = 0.01;  // of a service time
-  const bool idles = service.round_trip_ns >= kIdle * service.typical_ns;
+  const bool idles = service.typical_ns > 0 && service.round_trip_ns >= kIdle * service.typical_ns;
   if (service.queue.empty() || !idles || service.free.empty()) return {};
   const ReplicaId least = service.free.top().replica;
   return state.replicas[least].load() <= state.replicas[least].lean ? least : ReplicaId{};
@@ -138,9 +138,11 @@ double risk_of(const State& state, const Service& service, const Request& reques
   return risk;
 }
 
-Time rescue_at(const Service& service, Time now) {
+// When the request is looked at that has been out for so long: when it has taken longer than most do, then
+// ever more rarely, for it may never end.
+Time rescue_at(const Service& service, Time now, Duration out) {
   if (service.service_times.weight() < kEnoughSeen) return kNever;
-  return later(now, scaled(service.service_times.quantile(kRescued), 1.05));
+  return later(now, std::max({kLookAgain, scaled(service.service_times.quantile(kRescued), 1.05), out}));
 }
 
 }  // namespace
@@ -177,8 +179,9 @@ void note_typical(State& state, Service& service) {
   service.odd_workers = 0;
   for (const ReplicaId member : service.members) {
     const Replica& replica = state.replicas[member];
+    if (replica.leaving || replica.spare) continue;
     if (replica.ended >= 1) paces.push_back(replica.spent_ns / replica.ended);
-    if (!replica.leaving && is_odd(service, replica)) service.odd_workers += replica.workers;
+    if (is_odd(service, replica)) service.odd_workers += replica.workers;
   }
   if (paces.empty()) return;
   const auto middle = paces.begin() + static_cast<std::ptrdiff_t>((paces.size() - 1) / 2);
@@ -194,17 +197,21 @@ void plan_auto(State& state, const Request& request, Time now, Plan& plan) {
   if (plan.too_late) return;
   const Duration left = time_left(state, request, now);
   const ReplicaId chosen = choose(state, service, request, best, left);
-  if (!chosen) return;
+  if (!chosen) {
+    // The less is left, the less it has to lose; and whom it waits for may be stuck.
+    plan.further = later(now, std::max(kLookAgain, scaled(service.service_times.mean(), 0.25)));
+    return;
+  }
   plan.now.push_back({chosen});
   plan.hungry = true;
-  plan.further = rescue_at(service, now);
+  plan.further = rescue_at(service, now, {});
 }
 
 void plan_auto_rescue(State& state, const Request& request, Time now, Plan& plan) {
   Service& service = state.services[request.service()];
   if (worth_of_rescue(state, request, now) < kWorthRescue) return;
   plan.urgent = true;
-  plan.further = rescue_at(service, now);
+  plan.further = rescue_at(service, now, now - request.first_sent);
 }
 
 double worth_of_rescue(const State& state, const Request& request, Time now) {

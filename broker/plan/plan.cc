@@ -46,8 +46,10 @@ void plan_further(State& state, Request& request, Time now, Plan& plan) {
   // As many as it asked for, one after the other; two if it did not say.
   const uint32_t most = std::max(2u, request.levels[request.level].copies);
   const Duration delay = hedge_delay(state.services[request.service()]);
-  if (delay > Duration::zero() && request.copies.size() + plan.now.size() < most)
-    plan.further = later(now, delay);
+  if (delay <= Duration::zero() || request.copies.size() + plan.now.size() >= most) return;
+  // Where nobody can take one it is tried ever more rarely.
+  const Duration waited = plan.now.empty() ? now - request.first_sent : Duration::zero();
+  plan.further = later(now, std::max(delay, waited));
 }
 
 }  // namespace redoubt::broker
