@@ -16,7 +16,8 @@
 #include "core/address.h"
 
 #ifdef __SANITIZE_THREAD__
-// The HTTP library is built without the sanitizer, which so does not see that its local statics are made once.
+// The HTTP library is built without the sanitizer, which so does not see that its local statics are made
+// once.
 extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libcpp-httplib.so\n"; }
 #endif
 
