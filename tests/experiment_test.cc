@@ -256,6 +256,21 @@ TEST(ExperimentFlags, TheLoadIsAShareOfTheWeakestLevel) {
   EXPECT_EQ(setup->broker.pick, broker::Pick::kTwoChoices);
 }
 
+// Copies that a few requests led to, by flags.
+double copies_sent(std::vector<const char*> arguments) {
+  arguments.insert(arguments.end(), {"--load", "0.3", "--requests", "500", "--deadline", "10ms"});
+  const auto setup = parsed(arguments);
+  EXPECT_TRUE(setup) << setup.error();
+  return setup ? run(*setup).per_request(&Batch::copies_sent).mean : 0;
+}
+
+TEST(ExperimentFlags, WhatIsLeftOpenIsThePolicys) {
+  EXPECT_EQ(copies_sent({}), 1);
+  EXPECT_EQ(copies_sent({"--policy", "level1(copies=3)"}), copies_sent({"--copies", "3"}));
+  EXPECT_EQ(copies_sent({"--policy", "*(redundancy=auto)"}), copies_sent({"--redundancy", "auto"}));
+  EXPECT_EQ(copies_sent({"--policy", "*(copies=3)", "--copies", "1"}), 1);
+}
+
 TEST(ExperimentFlags, SayWhatIsWrong) {
   EXPECT_THAT(parsed({}).error(), testing::HasSubstr("--rate"));
   EXPECT_THAT(parsed({"--rate", "1", "--load", "1"}).error(), testing::HasSubstr("--load"));
@@ -263,6 +278,8 @@ TEST(ExperimentFlags, SayWhatIsWrong) {
   EXPECT_THAT(parsed({"--rate", "1", "--vanish", "1s"}).error(), testing::HasSubstr("--vanish"));
   EXPECT_THAT(parsed({"--rate", "1", "--service", "0"}).error(), testing::HasSubstr("--service"));
   EXPECT_THAT(parsed({"--rate", "1", "--arrivals", "often"}).error(), testing::HasSubstr("--arrivals"));
+  EXPECT_THAT(parsed({"--rate", "1", "--policy", "level2(copies=2)"}).error(),
+              testing::HasSubstr("'level2'"));
 }
 
 }  // namespace

@@ -72,14 +72,17 @@ void declare_load(Options& options, Flags& flags) {
 void declare_request(Options& options, Flags& flags) {
   options.section("The request");
   options.add("copies", flags.copies, {1, wire::kMaxCopies},
-              "replicas that run it at the same time: one number for every level, or one each");
+              "replicas that run it at the same time: one number for every level, or one each (1, or what "
+              "--policy says)");
   options.add("deadline", flags.setup.deadline, {Duration::zero(), kLongestDuration},
               "from the call to its outcome; 0s is none");
   options.add("wait-limit", flags.setup.wait_limit, {Duration::zero(), kLongestDuration},
               "on the time spent waiting in queues, all levels together; 0s is none");
-  options.add("redundancy", flags.redundancy, "how copies are arranged")
+  options.add("redundancy", flags.redundancy, "how copies are arranged (per-level, or what --policy says)")
       .shaped(std::string(wire::kRedundancyWords));
-  options.add("disposal", flags.disposal, "when copies that are no longer needed go")
+  options
+      .add("disposal", flags.disposal,
+           "when copies that are no longer needed go (on-completion, or what --policy says)")
       .shaped(std::string(wire::kDisposalWords));
   options.add("class", flags.service_class, {0.001, 0.999}, "how much depends on it (backup)");
 }
@@ -87,7 +90,7 @@ void declare_request(Options& options, Flags& flags) {
 // One value for every level, or one each.
 template <class T>
 Failure check_count(const std::string& flag, const std::vector<T>& values, uint32_t levels) {
-  if (values.size() == 1 || values.size() == levels) return {};
+  if (values.size() <= 1 || values.size() == levels) return {};
   return Error{flag + ": " + std::to_string(values.size()) + " values for " + std::to_string(levels) +
                " levels: give one for all, or one for each"};
 }
@@ -104,6 +107,13 @@ Failure check(const Flags& flags) {
   for (const Distribution& service : flags.services)
     if (service.mean() == Duration::zero()) return Error{"--service: an execution must take some time"};
   return {};
+}
+
+bool is_service(const std::string& name, uint32_t levels) {
+  if (name == "*") return true;
+  for (uint32_t level = 0; level < levels; ++level)
+    if (name == service_of(level)) return true;
+  return false;
 }
 
 // Requests a second that the level with the least room could serve, with one copy of each.
@@ -140,14 +150,20 @@ Result<Setup> complete(const Flags& flags) {
     setup.broker.dead_after = 10 * *flags.heartbeat;
   }
   setup.service_class = static_cast<uint32_t>(std::lround(flags.service_class * 1000));
-  if (Failure failure = wire::parse_disposal(flags.disposal, setup.policy))
-    return Error{"--disposal: " + failure->text};
-  const auto redundancy = wire::parse_redundancy(flags.redundancy);
-  if (!redundancy) return Error{"--redundancy: " + redundancy.error()};
-  setup.policy.redundancy = *redundancy;
+  if (flags.disposal)
+    if (Failure failure = wire::parse_disposal(*flags.disposal, setup.policy))
+      return Error{"--disposal: " + failure->text};
+  if (flags.redundancy) {
+    const auto redundancy = wire::parse_redundancy(*flags.redundancy);
+    if (!redundancy) return Error{"--redundancy: " + redundancy.error()};
+    setup.policy.redundancy = *redundancy;
+  }
   for (const std::string& text : flags.policies) {
     auto named = broker::parse_policy(text);
     if (!named) return Error{"--policy: " + named.error()};
+    if (!is_service(named->service, flags.levels))
+      return Error{"--policy: there is no service '" + named->service + "': they are called " +
+                   service_of(0) + " to " + service_of(flags.levels - 1) + ", and * is all of them"};
     setup.broker.policies.push_back(*std::move(named));
   }
   Oddity odd{.slow = flags.slow, .fails = flags.fail};
@@ -159,7 +175,7 @@ Result<Setup> complete(const Flags& flags) {
   for (uint32_t level = 0; level < flags.levels; ++level)
     setup.levels.push_back({.replicas = of(flags.replicas, level),
                             .service = of(flags.services, level),
-                            .copies = of(flags.copies, level),
+                            .copies = flags.copies.empty() ? 0 : of(flags.copies, level),
                             .odd = {odd},
                             .spares = flags.spares});
   setup.rate = flags.rate ? *flags.rate : *flags.load * capacity(setup);

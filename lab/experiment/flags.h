@@ -12,10 +12,11 @@ namespace redoubt::experiment {
 
 struct Flags {
   uint32_t levels = 1;
-  std::vector<uint32_t> replicas{5}, copies{1};
+  std::vector<uint32_t> replicas{5}, copies;
   std::vector<Distribution> services{Distribution(Distribution::Exponential{std::chrono::milliseconds(1)})};
   std::optional<double> rate, load;
-  std::string arrivals = "poisson", redundancy = "per-level", disposal = "on-completion";
+  std::string arrivals = "poisson";
+  std::optional<std::string> redundancy, disposal;  // else the policy of the service
   double service_class = 0.5;
   uint32_t spares = 0;
   std::vector<std::string> policies;

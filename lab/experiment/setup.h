@@ -28,7 +28,7 @@ struct Oddity {
 struct LevelSetup {
   uint32_t replicas = 5;
   Distribution service{Distribution::Exponential{std::chrono::milliseconds(1)}};
-  uint32_t copies = 1;
+  uint32_t copies = 1;        // 0: what the policy of its service says
   std::vector<Oddity> odd{};  // of its first replicas; the others are as they should be
   uint32_t spares = 0;        // of its replicas, the last ones
 };
