@@ -315,7 +315,8 @@ void BrokerWorld::print(const Effect& effect) {
     for (const uint64_t id : halting->halt.copies) {
       const auto same = [&](const wire::Copy& copy) { return copy.copy == id; };
       const auto found = std::find_if(copies_.rbegin(), copies_.rend(), same);
-      out_ << "halt c" << copies_.rend() - found << " -> " << peer_of(halting->to) << "\n";
+      out_ << "halt c" << copies_.rend() - found << " -> " << peer_of(halting->to)
+           << (halting->halt.at_once ? " at once" : "") << "\n";
     }
   } else if (const auto* replying = std::get_if<SendReply>(&effect)) {
     const wire::Reply& reply = replying->reply;

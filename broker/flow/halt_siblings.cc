@@ -46,10 +46,10 @@ void halt_siblings(Turn& turn, Request& request, CopyId except) {
 void halt_all(Turn& turn, Request& request) {
   for (LevelSpec& level : request.levels) level.policy.disposal = wire::Disposal::kOnCompletion;
   halt_siblings(turn, request, {});
-  // In two phases their replicas would wait, or let them run.
+  // In two phases their replicas would wait, or let them run; of an adopted one it is not known here.
   for (const CopyId id : request.copies) {
     const Copy& copy = turn.state.copies[id];
-    if (copy.phase == Duration::zero()) continue;
+    if (copy.phase == Duration::zero() && !copy.adopted) continue;
     turn.effects.emplace_back(
         SendHalt{turn.state.replicas[copy.replica].link, {.copies = {id.number()}, .at_once = true}});
   }
